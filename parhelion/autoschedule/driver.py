@@ -32,6 +32,8 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
 from parhelion.lang.given import check_image, check_output
 from parhelion.lang.imageparam import ImageParam
+from parhelion.lang.named_sizes import Sizes as Extents
+from parhelion.lang.named_sizes import in_order
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target, TargetFeature
@@ -104,7 +106,7 @@ def apply(
 def autoschedule(
     outputs: object,
     arguments: Sequence[object],
-    sizes: Sequence[int] | None,
+    sizes: Extents | None,
     inputs: Mapping[object, object],
     target: Target,
     params: AutoschedulerParams,
@@ -128,7 +130,7 @@ def autoschedule(
 def given_to(
     pipeline: Pipeline,
     arguments: Sequence[object],
-    sizes: Sequence[int] | None,
+    sizes: Extents | None,
     inputs: Mapping[object, object],
     what: str = "autoschedule",
 ) -> Given:
@@ -235,14 +237,17 @@ def _take(
 
 
 def _are_sizes(given: object) -> bool:
-    """Whether an argument is a list of extents, right or wrong ones, as `realize` sees
-    it."""
+    """Whether an argument is a list of extents, right or wrong ones, or extents by
+    names, as `realize` sees it."""
+    if isinstance(given, Mapping):
+        return True
     if not isinstance(given, list | tuple):
         return False
     return not any([isinstance(one, Buffer | np.ndarray) for one in given])
 
 
-def _extents(f: Function, sizes: Sequence[int]) -> list[Extent]:
+def _extents(f: Function, sizes: Extents) -> list[Extent]:
+    sizes = in_order(f, sizes, "autoschedule")
     extents = arrays.check_sizes(sizes, f"the output of Func {f.name!r}")
     if len(extents) != f.dimensions:
         raise TypeMismatchError(

@@ -22,7 +22,9 @@ schedule = click.option(
     "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
 )
 size = click.option(
-    "--size", metavar="WxH…", help="Extents of the output. [default: the image's]"
+    "--size",
+    metavar="WxH…",
+    help="Extents of the output, also by names: y=480,x=640. [default: the image's]",
 )
 
 threads = click.option(

@@ -26,10 +26,14 @@ def asked_extents(
 ) -> list[int]:
     """Returns the extents that ``--size`` gives, or those of the first image.
 
-    Raises Problem for a ``--size`` that does not fit the output, and if no size is
-    known.
+    Extents by names, as in ``y=480,x=640``, are put in the order of the Vars of the
+    output that has most. Raises Problem for a ``--size`` that does not fit the output,
+    and if no size is known.
     """
-    dims = max(f.dimensions() for f in program.pipeline.outputs())
+    largest = max(program.pipeline.outputs(), key=lambda f: f.dimensions())
+    dims = largest.dimensions()
+    if size is not None and "=" in size:
+        size = _by_names(largest, size)
     if size is not None:
         try:
             extents = [int(n) for n in size.split("x")]
@@ -56,6 +60,20 @@ def asked_extents(
         for d, promised in enumerate(promised_extents(f)):
             extents[d] = extents[d] if promised is None else promised
     return extents
+
+
+def _by_names(f: hl.Func, size: str) -> str:
+    """A size by the names of Vars, as one in the order of a Func's dimensions."""
+    words = [one.partition("=") for one in size.split(",")]
+    given = {name: number for name, equals, number in words if equals}
+    names = [v.name() for v in f.args()]
+    if sorted(given) != sorted(names) or len(given) != len(words):
+        shown = ",".join([f"{n}=N" for n in reversed(names)])
+        raise Problem(
+            f"--size {size}: the output has the dimensions {', '.join(names)}",
+            hint=f"write --size {shown}",
+        )
+    return "x".join([given[n] for n in names])
 
 
 def destination(

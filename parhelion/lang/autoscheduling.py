@@ -20,6 +20,7 @@ from parhelion.lang.target_api import Target, get_host_target
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults, Scheduler
     from parhelion.lang.func import Func
+    from parhelion.lang.named_sizes import Sizes
     from parhelion.lang.pipeline import Pipeline
 
 #: Where each scheduler is, as "module:attribute"; the built-in ones to begin with.
@@ -184,7 +185,7 @@ def load_plugin(lib_name: str) -> None:
 def autoschedule(
     outputs: Func | Pipeline | Sequence[Func],
     *arguments: object,
-    sizes: Sequence[int] | None = None,
+    sizes: Sizes | None = None,
     inputs: Mapping[object, object] | None = None,
     scheduler: str = DEFAULT_SCHEDULER,
     target: Target | None = None,
@@ -198,6 +199,7 @@ def autoschedule(
     It takes the sizes of the outputs and inputs from what is at hand::
 
         hl.autoschedule(out, [w, h])            # as for out.realize([w, h])
+        hl.autoschedule(out, {"y": h, "x": w})  # by the names of Vars
         hl.autoschedule(out, buffer)            # as for out.realize(buffer)
         hl.autoschedule(out, image, [w, h])     # with an ImageParam that is not set
         hl.autoschedule(out, image, gain, buffer)   # as a Callable is called
@@ -207,8 +209,8 @@ def autoschedule(
         that have no value, each in the order in which the definitions mention them,
         from the outputs on; then the extents of the outputs, or buffers for them. All
         inputs or all outputs may be left out.
-    sizes: the extents of the outputs in pixels, innermost first, in place of the last
-        argument.
+    sizes: the extents of the outputs in pixels, innermost first, or by the names of
+        Vars, ``{"y": h, "x": w}``; in place of the last argument.
     inputs: images and values by ImageParam or Param, or by their names. What is set
         already need not be given; an image that nobody gives is taken to be as large as
         the outputs need it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from parhelion.lang.module import (
     named,
     with_arguments,
 )
+from parhelion.lang.named_sizes import Sizes, in_order
 from parhelion.lang.pickling import PicklesPipeline
 from parhelion.lang.requirement import requirement
 from parhelion.lang.runner import Runner
@@ -181,13 +182,14 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
 
     def realize(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Result:
         """Computes the outputs and returns a Buffer, or a tuple of Buffers.
 
-        ``realize([w, h])`` computes that many pixels from coordinate 0 on, in new
-        Buffers, one for each value of each output. Given a Buffer or an array (or a
+        ``realize([w, h])``, or ``realize({"y": h, "x": w})`` by the names of Vars,
+        computes that many pixels from coordinate 0 on, in new Buffers, one for each
+        value of each output. Given a Buffer or an array (or a
         list with one for each value), it computes the region of it into it, and returns
         None. Of `target`, the features strict_float and profile count.
 
@@ -202,7 +204,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
 
     def _compute(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        where: Sizes | Destination | Sequence[Destination],
         asked: Options,
         method: str = "realize",
     ) -> Result:
@@ -233,7 +235,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
 
     def profile(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
         *,
         repeat: int = 1,
@@ -266,7 +268,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
 
     def trace(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Iterator[TraceEvent]:
         """Computes the outputs as `realize` does, and returns a TraceEvent for each
@@ -287,7 +289,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
 
     def report(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        where: Sizes | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> Report:
         """Returns what the schedule does for outputs of this size, found without a run.
@@ -360,7 +362,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
 
     def infer_input_bounds(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        where: Sizes | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> None:
         """Sets each ImageParam that has no image to a new Buffer that is just large
@@ -566,14 +568,14 @@ def destinations(where: object, method: str) -> list[Buffer] | None:
 
 def boxes_of(
     targets: Sequence[BufferSym],
-    sizes: Sequence[SupportsIndex],
+    sizes: Sizes,
     method: str = "realize",
 ) -> list[Box]:
     """The region to compute of each output: from the promised min (else 0) on."""
     boxes: list[Box] = []
     for sym in targets:
         name = f"the output of Func {sym.name!r}"
-        extents = arrays.check_sizes(sizes, name)  # type: ignore[arg-type]
+        extents = arrays.check_sizes(in_order(sym.func, sizes, method), name)
         if len(extents) != len(sym.dims):
             raise TypeMismatchError(
                 f"Func {sym.name!r} has {len(sym.dims)} dimensions; {method} is given "

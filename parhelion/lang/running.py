@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self
 
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.handles import func_of, is_func
 from parhelion.lang.later import Later
+from parhelion.lang.named_sizes import Sizes
 from parhelion.lang.pickling import reduced_func
 from parhelion.lang.pipeline import Pipeline
 
@@ -59,12 +60,13 @@ class Running(CompileTo, Later):
 
     def realize(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Result:
         """Computes the Func for every point of a region.
 
-        ``realize([width, height, …])`` computes from coordinate 0 on and returns a
+        ``realize([width, height, …])``, or ``realize({"y": height, "x": width})`` by
+        the names of its Vars, computes from coordinate 0 on and returns a
         Buffer of these extents, dimension 0 first, or a tuple of Buffers if the Func
         has several values. ``realize(buffer)`` computes the region of a Buffer or NumPy
         array into it and returns None; a Func of several values takes a list of them.
@@ -78,12 +80,14 @@ class Running(CompileTo, Later):
         >>> f.realize(out)
         >>> out.tolist()
         [[0, 1, 2], [10, 11, 12]]
+        >>> f.realize({"y": 2, "x": 3}).shape
+        (3, 2)
         """
         return self._pipeline().realize(where, target)
 
     def profile(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
         *,
         repeat: int = 1,
@@ -97,7 +101,7 @@ class Running(CompileTo, Later):
 
     def report(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        where: Sizes | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> Report:
         """Returns what the schedule does in numbers, without a run: see
@@ -106,7 +110,7 @@ class Running(CompileTo, Later):
 
     def trace(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Iterator[TraceEvent]:
         """Computes the Func as `realize` does, and returns a record of each load and
@@ -140,7 +144,7 @@ class Running(CompileTo, Later):
 
     def infer_input_bounds(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        where: Sizes | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> None:
         """Sets each unset ImageParam to a new Buffer of the size that an output needs.
@@ -227,7 +231,7 @@ class Running(CompileTo, Later):
 
     def animate(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        where: Sizes | Destination | Sequence[Destination],
         filename: str | os.PathLike[str] | None = None,
         threads: int = 4,
     ) -> Animation:

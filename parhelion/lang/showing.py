@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parhelion.lang.named_sizes import Sizes
     from parhelion.lang.pipeline import Destination
     from parhelion.views.animation import Animation
 
@@ -65,7 +66,7 @@ class ShownPipeline:
 
     def animate(
         self,
-        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        where: Sizes | Destination | Sequence[Destination],
         filename: str | os.PathLike[str] | None = None,
         threads: int = 4,
     ) -> Animation:
