@@ -63,6 +63,7 @@ from parhelion.lang.effects import strict_float as strict_float
 from parhelion.lang.effects import undef as undef
 from parhelion.lang.effects import unsafe_promise_clamped as unsafe_promise_clamped
 from parhelion.lang.evaluate import evaluate as evaluate
+from parhelion.lang.evaluate import evaluate_may_gpu as evaluate_may_gpu
 from parhelion.lang.expr import Expr as Expr
 from parhelion.lang.expr import ExprLike as ExprLike
 from parhelion.lang.expr import logical_not as logical_not
@@ -187,6 +188,7 @@ from parhelion.lang.target_api import Target as Target
 from parhelion.lang.target_api import TargetArch as TargetArch
 from parhelion.lang.target_api import TargetFeature as TargetFeature
 from parhelion.lang.target_api import TargetOS as TargetOS
+from parhelion.lang.target_api import TargetProcessorTune as TargetProcessorTune
 from parhelion.lang.target_api import get_host_target as get_host_target
 from parhelion.lang.target_api import (
     get_jit_target_from_environment as get_jit_target_from_environment,
@@ -196,6 +198,9 @@ from parhelion.lang.target_api import (
 )
 from parhelion.lang.target_api import (
     host_supports_target_device as host_supports_target_device,
+)
+from parhelion.lang.target_api import (
+    target_feature_for_device_api as target_feature_for_device_api,
 )
 from parhelion.lang.tuples import Tuple as Tuple
 from parhelion.lang.var import Var as Var
@@ -345,17 +350,14 @@ _NOT_YET = frozenset(
         "Derivative",
         "LinkageType",
         "Parameter",
-        "TargetProcessorTune",
         "VarOrRVar",
         "deserialize_parameters",
         "deserialize_pipeline",
-        "evaluate_may_gpu",
         "link_modules",
         "propagate_adjoints",
         "serialize_pipeline",
         "target_arch_is",
         "target_bits",
-        "target_feature_for_device_api",
         "target_has_feature",
         "target_natural_vector_size",
         "target_os_is",

@@ -39,8 +39,8 @@ class Type:
 
     Equal types are one object: ``hl.Int(8) is hl.Int(8)``. The compiler reads the slots
     ``kind``, ``width`` (bits of one lane) and ``count`` (lanes); the methods are
-    Halide's. Raises TypeMismatchError for widths that there are not, and for less than
-    one lane.
+    Halide's. ``hl.Type()`` is the type of nothing: of 0 bits and 0 lanes. Raises
+    TypeMismatchError for widths that there are not, and for less than one lane.
 
     >>> hl.UInt(8).bits(), hl.UInt(8).highest(), hl.UInt(8).with_bits(16)
     (8, 255, <parhelion.Type uint16>)
@@ -54,7 +54,11 @@ class Type:
 
     _table: dict[tuple[int, int, int], Type] = {}
 
-    def __new__(cls, code: TypeCode, bits: int, lanes: int = 1) -> Type:
+    def __new__(
+        cls, code: TypeCode = TypeCode.Handle, bits: int = 0, lanes: int | None = None
+    ) -> Type:
+        if lanes is None:
+            lanes = 0 if bits == 0 and code == TypeCode.Handle else 1
         key = (code, bits, lanes)
         found = cls._table.get(key)
         if found is not None:
@@ -64,13 +68,14 @@ class Type:
                 raise TypeMismatchError(
                     f"the {what} of a type is an integer, not {number!r:.60}", at=here()
                 )
-        if bits not in _WIDTHS[TypeCode(code)]:
+        nothing = (code, bits, lanes) == (TypeCode.Handle, 0, 0)
+        if bits not in _WIDTHS[TypeCode(code)] and not nothing:
             raise TypeMismatchError(
                 f"there is no {bits}-bit {TypeCode(code).name} type; "
                 f"the widths are {', '.join(map(str, _WIDTHS[TypeCode(code)]))}",
                 at=here(),
             )
-        if lanes < 1:
+        if lanes < 1 and not nothing:
             raise TypeMismatchError(
                 f"a type has at least one lane, not {lanes}", at=here()
             )
@@ -170,6 +175,18 @@ class Type:
         """Returns the greatest value of one lane; infinity for floats."""
         return self._range[1]
 
+    def is_max(self, value: int) -> bool:
+        """Returns whether a value is the greatest of one lane; False for floats."""
+        return self.is_int_or_uint() and value == self._range[1]
+
+    def is_min(self, value: int) -> bool:
+        """Returns whether a value is the least of one lane; False for floats.
+
+        >>> hl.Int(8).is_min(-128), hl.UInt(8).is_max(127)
+        (True, False)
+        """
+        return self.is_int_or_uint() and value == self._range[0]
+
     if TYPE_CHECKING:  # `lang.functions` provides them: they build expressions
 
         def min(self) -> Expr:
@@ -259,6 +276,8 @@ class Type:
             name = "handle"
         else:
             name = f"{self.kind.name.lower()}{self.width}"
+        if self.count == 0:
+            return "handle0"  # as Halide calls it
         return name if self.count == 1 else f"{name}x{self.count}"
 
     def __repr__(self) -> str:

@@ -26,3 +26,16 @@ def evaluate(expr: ExprLike | TupleLike) -> int | float | bool | tuple[object, .
         return out[()]
     assert isinstance(out, tuple)
     return tuple([b[()] for b in out])
+
+
+def evaluate_may_gpu(
+    expr: ExprLike | TupleLike,
+) -> int | float | bool | tuple[object, ...]:
+    """Returns what `evaluate` does, which computes a single value on the CPU.
+
+    It may use a GPU, says Halide, and need not. Raises what `evaluate` raises.
+
+    >>> hl.evaluate_may_gpu(hl.Expr(3) * 4)
+    12
+    """
+    return evaluate(expr)

@@ -8,7 +8,6 @@ honoured.
 
 from __future__ import annotations
 
-import enum
 import functools
 import os
 from collections.abc import Iterable
@@ -17,94 +16,13 @@ from parhelion.codegen.target import host_target
 from parhelion.errors import HalideError, TypeMismatchError, here
 from parhelion.ir.target import Target as Machine
 from parhelion.lang.convert import TypeLike, check_type
+from parhelion.lang.target_names import UNMADE
+from parhelion.lang.target_names import TargetArch as TargetArch
+from parhelion.lang.target_names import TargetFeature as TargetFeature
+from parhelion.lang.target_names import TargetOS as TargetOS
+from parhelion.lang.target_names import TargetProcessorTune as TargetProcessorTune
 from parhelion.runtime.program import PLAIN, Options
-
-
-class TargetOS(enum.Enum):
-    """The operating systems of targets; the values are their names in target
-    strings."""
-
-    OSUnknown = "os_unknown"
-    Linux = "linux"
-    Windows = "windows"
-    OSX = "osx"
-    Android = "android"
-    IOS = "ios"
-    NoOS = "noos"
-    wasmrt = "wasmrt"
-
-
-class TargetArch(enum.Enum):
-    """The processors of targets; the values are their names in target strings."""
-
-    ArchUnknown = "arch_unknown"
-    X86 = "x86"
-    ARM = "arm"
-    RISCV = "riscv"
-    WebAssembly = "wasm"
-
-
-class TargetFeature(enum.Enum):
-    """What a processor has, or how code for it is made; the values are the names in
-    target strings."""
-
-    JIT = "jit"
-    Debug = "debug"
-    NoAsserts = "no_asserts"
-    NoBoundsQuery = "no_bounds_query"
-    NoRuntime = "no_runtime"
-    UserContext = "user_context"
-    Profile = "profile"
-    StrictFloat = "strict_float"
-    LargeBuffers = "large_buffers"
-    SSE41 = "sse41"
-    AVX = "avx"
-    AVX2 = "avx2"
-    F16C = "f16c"
-    FMA = "fma"
-    FMA4 = "fma4"
-    AVX512 = "avx512"
-    AVX512_KNL = "avx512_knl"
-    AVX512_Skylake = "avx512_skylake"
-    AVX512_Cannonlake = "avx512_cannonlake"
-    AVX512_SapphireRapids = "avx512_sapphirerapids"
-    AVX512_Zen4 = "avx512_zen4"
-    AVX512_Zen5 = "avx512_zen5"
-    AVXVNNI = "avxvnni"
-    ARMv7s = "armv7s"
-    ARMv8a = "armv8a"
-    ARMv81a = "armv81a"
-    ARMv82a = "armv82a"
-    ARMv83a = "armv83a"
-    ARMv84a = "armv84a"
-    ARMv85a = "armv85a"
-    ARMv86a = "armv86a"
-    ARMv87a = "armv87a"
-    ARMv88a = "armv88a"
-    ARMv89a = "armv89a"
-    NoNEON = "no_neon"
-    RVV = "rvv"
-    WasmSimd128 = "wasm_simd128"
-    ARMDotProd = "arm_dot_prod"
-    ARMFp16 = "arm_fp16"
-    SVE = "sve"
-    SVE2 = "sve2"
-    CUDA = "cuda"
-    CUDACapability30 = "cuda_capability_30"
-    CUDACapability32 = "cuda_capability_32"
-    CUDACapability35 = "cuda_capability_35"
-    CUDACapability50 = "cuda_capability_50"
-    CUDACapability61 = "cuda_capability_61"
-    CUDACapability70 = "cuda_capability_70"
-    CUDACapability75 = "cuda_capability_75"
-    CUDACapability80 = "cuda_capability_80"
-    CUDACapability86 = "cuda_capability_86"
-    OpenCL = "opencl"
-    Metal = "metal"
-    Vulkan = "vulkan"
-    WebGPU = "webgpu"
-    D3D12Compute = "d3d12compute"
-
+from parhelion.schedule.directives import DeviceAPI
 
 _ZEN4 = ("avx512vnni", "avx512bf16", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq")
 #: LLVM's names of the features that a target string may list.
@@ -166,11 +84,13 @@ _OWNERS: dict[TargetFeature, TargetArch] = {
     feature: arch
     for arch, names in {
         TargetArch.X86: "SSE41 AVX AVX2 F16C FMA FMA4 AVX512 AVX512_KNL AVX512_Skylake "
-        "AVX512_Cannonlake AVX512_SapphireRapids AVX512_Zen4 AVX512_Zen5 AVXVNNI",
+        "AVX512_Cannonlake AVX512_SapphireRapids AVX512_Zen4 AVX512_Zen5 AVXVNNI "
+        "AVX10_1 X86APX",
         TargetArch.ARM: "ARMv7s ARMv8a ARMv81a ARMv82a ARMv83a ARMv84a ARMv85a ARMv86a "
         "ARMv87a ARMv88a ARMv89a NoNEON ARMDotProd ARMFp16 SVE SVE2",
         TargetArch.RISCV: "RVV",
-        TargetArch.WebAssembly: "WasmSimd128",
+        TargetArch.WebAssembly: "WasmSimd128 WasmMvpOnly WasmThreads WasmBulkMemory",
+        TargetArch.POWERPC: "VSX POWER_ARCH_2_07",
     }.items()
     for feature in [TargetFeature[name] for name in names.split()]
 }
@@ -178,6 +98,7 @@ _OWNERS: dict[TargetFeature, TargetArch] = {
 _FEATURES = {f.value: f for f in TargetFeature}
 _ARCHES = {a.value: a for a in TargetArch}
 _SYSTEMS = {s.value: s for s in TargetOS}
+_TUNED = {t.value: t for t in TargetProcessorTune}
 
 
 class Target:
@@ -194,17 +115,25 @@ class Target:
     True
     """
 
-    __slots__ = ("_features", "arch", "bits", "os")
+    __slots__ = ("_features", "arch", "bits", "os", "processor_tune")
 
     def __init__(
         self,
         os: str | TargetOS = TargetOS.OSUnknown,
         arch: TargetArch = TargetArch.ArchUnknown,
         bits: int = 0,
+        processor_tune: TargetProcessorTune
+        | Iterable[TargetFeature] = TargetProcessorTune.TuneGeneric,
         features: Iterable[TargetFeature] = (),
     ) -> None:
-        """Raises TypeMismatchError for what is none of these, and HalideError for a
+        """The features may stand in the place of `processor_tune`, too.
+
+        Raises TypeMismatchError for what is none of these, and HalideError for a
         text that cannot be read, and for features of another architecture."""
+        if not isinstance(processor_tune, TargetProcessorTune):
+            features = (*processor_tune, *features)
+            processor_tune = TargetProcessorTune.TuneGeneric
+        self.processor_tune = processor_tune
         asked = tuple(features)
         for given, kind, what in (
             (os, str | TargetOS, "is written as a string, or begins with a TargetOS"),
@@ -263,6 +192,9 @@ class Target:
             elif part in ("32", "64"):
                 once("numbers of bits", part)
                 self.bits = int(part)
+            elif part in _TUNED:
+                once("processors to tune for", part)
+                self.processor_tune = _TUNED[part]
             elif part in _FEATURES:
                 self._features |= {_FEATURES[part]}
             else:
@@ -314,15 +246,45 @@ class Target:
 
     def with_feature(self, feature: TargetFeature) -> Target:
         """Returns a copy that has the feature."""
-        return Target(self.os, self.arch, self.bits, self._features | {feature})
+        return self._with(self._features | {feature})
 
     def without_feature(self, feature: TargetFeature) -> Target:
         """Returns a copy that lacks the feature."""
-        return Target(self.os, self.arch, self.bits, self._features - {feature})
+        return self._with(self._features - {feature})
+
+    def _with(self, features: Iterable[TargetFeature]) -> Target:
+        return Target(self.os, self.arch, self.bits, self.processor_tune, features)
 
     def has_gpu_feature(self) -> bool:
         """Returns whether the target has a GPU, for `Func.gpu_tile`."""
         return self.features_any_of(_GPUS)
+
+    def supports_device_api(self, device: DeviceAPI) -> bool:
+        """Returns whether the target has what runs the code of a DeviceAPI.
+
+        >>> hl.Target("x86-64-linux-cuda").supports_device_api(hl.DeviceAPI.CUDA)
+        True
+        """
+        if device in (DeviceAPI.None_, DeviceAPI.Host):
+            return True
+        if device is DeviceAPI.Default_GPU:
+            return self.has_gpu_feature()
+        return self.has_feature(target_feature_for_device_api(device))
+
+    def supports_type(
+        self, type: TypeLike, device: DeviceAPI = DeviceAPI.Default_GPU
+    ) -> bool:
+        """Returns whether a device computes with values of a type; without a device,
+        whether all that the target has do.
+
+        On CPUs and with CUDA all types are computed with.
+        """
+        type = check_type(type, "a device computes with")
+        if device is DeviceAPI.Default_GPU:
+            return not self.features_any_of(_GPUS - {TargetFeature.CUDA}) or (
+                type.width < 64
+            )
+        return self.supports_device_api(device)
 
     def has_large_buffers(self) -> bool:
         """Returns whether Buffers may have more than 2**31 - 1 elements: on 64 bits."""
@@ -360,6 +322,8 @@ class Target:
         if self.bits:
             parts.append(str(self.bits))
         parts.append(self.os.value)
+        if self.processor_tune is not TargetProcessorTune.TuneGeneric:
+            parts.append(self.processor_tune.value)
         return "-".join(parts + sorted(f.value for f in self._features))
 
     def __str__(self) -> str:
@@ -371,11 +335,13 @@ class Target:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Target):
             return NotImplemented
-        mine = (self.os, self.arch, self.bits, self._features)
-        return mine == (other.os, other.arch, other.bits, other._features)
+        return self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        return hash((self.os, self.arch, self.bits, self._features))
+        return hash(self._parts())
+
+    def _parts(self) -> tuple[object, ...]:
+        return self.os, self.arch, self.bits, self.processor_tune, self._features
 
 
 def get_host_target() -> Target:
@@ -404,6 +370,24 @@ def _described(
     ]
     found = system.get(platform.system(), TargetOS.OSUnknown)
     return found, arch, 64, tuple(features)
+
+
+def target_feature_for_device_api(api: DeviceAPI) -> TargetFeature:
+    """Returns the feature of targets that have what runs the code of a DeviceAPI.
+
+    Raises HalideError where there is none, as for DeviceAPI.Host. (Halide returns the
+    number of its features then.)
+
+    >>> hl.target_feature_for_device_api(hl.DeviceAPI.CUDA)
+    <TargetFeature.CUDA: 'cuda'>
+    """
+    if api is not DeviceAPI.CUDA:
+        raise HalideError(
+            f"no feature of targets stands for {api}",
+            at=here(),
+            legal=["DeviceAPI.CUDA"],
+        )
+    return TargetFeature.CUDA
 
 
 def host_supports_target_device(target: Target) -> bool:
@@ -458,6 +442,15 @@ def check_target(target: object) -> None:
         meant = f"hl.Target({target!r})" if isinstance(target, str) else ""
         raise TypeMismatchError(
             f"a target is a Target, not {target!r:.60}", at=here(), hint=meant
+        )
+    unmade = sorted(f.value for f in target._features & UNMADE)
+    if target.processor_tune is not TargetProcessorTune.TuneGeneric:
+        unmade.append(target.processor_tune.value)
+    if unmade:
+        raise HalideError(
+            f"no code is made for targets with {unmade[0]}, as {target} has it",
+            at=here(),
+            hint="leave it out: Target.without_feature",
         )
 
 
