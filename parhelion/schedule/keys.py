@@ -120,6 +120,7 @@ class _Teller:
             self.hash.update(f"e{type(value).__name__}.{value.name};".encode())
             return
         if isinstance(value, Site):
+            self.hash.update(b"n;")  # as where no line is known
             return
         if isinstance(value, frozenset):
             self._set(value)
@@ -128,8 +129,11 @@ class _Teller:
         if number is not None:
             self.hash.update(number)
             return
-        self._numbers[id(value)] = b"#%d;" % len(self._numbers)
-        self._kept.append(value)
+        if not dataclasses.is_dataclass(value):
+            # Parts of schedules are told each time: whether two that are equal are one
+            # object says nothing of the program.
+            self._numbers[id(value)] = b"#%d;" % len(self._numbers)
+            self._kept.append(value)
         self.hash.update(f"<{type(value).__name__}".encode())
         self._contents(value)
         self.hash.update(b">")
