@@ -29,6 +29,7 @@ from parhelion.errors import MissingFolderError as MissingFolderError
 from parhelion.errors import OutOfMemoryError as OutOfMemoryError
 from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
+from parhelion.errors import SerialisationError as SerialisationError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
 from parhelion.errors import UnsetParamError as UnsetParamError
 from parhelion.errors import UnwritableFileError as UnwritableFileError
@@ -274,6 +275,13 @@ if TYPE_CHECKING:
     from parhelion.lang.report import FuncReport as FuncReport
     from parhelion.lang.report import LoopReport as LoopReport
     from parhelion.lang.report import Report as Report
+    from parhelion.lang.serialisation import (
+        deserialize_parameters as deserialize_parameters,
+    )
+    from parhelion.lang.serialisation import (
+        deserialize_pipeline as deserialize_pipeline,
+    )
+    from parhelion.lang.serialisation import serialize_pipeline as serialize_pipeline
     from parhelion.recfilter.iir import iir as iir
     from parhelion.recfilter.iir import sosfilt as sosfilt
     from parhelion.recfilter.zero_phase import filtfilt as filtfilt
@@ -320,6 +328,11 @@ _LATER = {
     "lang.generator_io": ("InputBuffer", "InputScalar", "OutputBuffer", "OutputScalar"),
     "lang.generator_main": ("main",),
     "lang.generator_params": ("GeneratorParam",),
+    "lang.serialisation": (
+        "deserialize_parameters",
+        "deserialize_pipeline",
+        "serialize_pipeline",
+    ),
     "lang.report": ("FuncReport", "LoopReport", "Report"),
     "recfilter.iir": ("iir", "sosfilt"),
     "recfilter.zero_phase": ("filtfilt",),
@@ -351,11 +364,8 @@ _NOT_YET = frozenset(
         "LinkageType",
         "Parameter",
         "VarOrRVar",
-        "deserialize_parameters",
-        "deserialize_pipeline",
         "link_modules",
         "propagate_adjoints",
-        "serialize_pipeline",
         "target_arch_is",
         "target_bits",
         "target_has_feature",

@@ -371,6 +371,17 @@ class UnwritableFileError(HalideError, OSError):
     """
 
 
+class SerialisationError(HalideError, ValueError):
+    """What is read is no serialised pipeline, or is damaged, or cannot be written; also
+    a ValueError.
+
+    >>> hl.deserialize_pipeline(b"a picture")
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.SerialisationError: this is no serialised pipeline, ...
+    """
+
+
 class InternalError(HalideError):
     """Parhelion itself is wrong. Please report it with the program that shows it.
 

@@ -201,6 +201,16 @@ LIKELY = frozenset([op for op, info in INTRINSICS.items() if info.likely])
 #: Hints: operations with the value of their first argument.
 MARKS = LIKELY | {op for op, info in INTRINSICS.items() if info.clamped}
 
+#: What only passes put into a program: addresses, threads, and counts of profiles.
+OF_PASSES = frozenset(
+    (
+        *("streamed", "line_aligned", "lines_apart", "from_lane", "texel", "guarded"),
+        *("trace", "profile_enter", "profile_at", "profile_leave", "profile_count"),
+        *("lazy_count", "profile_add", "extern_value", "extern_query", "extern_bound"),
+        *("memo_find", "memo_storage", "memo_missed", "memo_store"),
+    )
+)
+
 
 def trace_parts(line: str) -> list[str]:
     """What stands before, between and after the numbers of a line of `trace`."""

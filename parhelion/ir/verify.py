@@ -56,6 +56,21 @@ def verify(
     _Checker(stage, after).program(s, free)
 
 
+def verify_expressions(
+    expressions: Iterable[Expr], free: Collection[Var], *, strings: bool = False
+) -> None:
+    """Raises InternalError where expressions of definitions are not well-formed.
+
+    Of the Vars that are in no `Let`, only `free` ones may stand in them, and those of
+    parameters and buffers. strings: whether they may be strings.
+    """
+    checker = _Checker(Form.NESTS, "")
+    checker.vars.update(free)
+    checker.defined = True
+    for e in expressions:
+        checker.expr(e, strings=strings)
+
+
 _REDUCTIONS = ("add", "mul", "min", "max", "and", "or")
 
 
@@ -69,6 +84,8 @@ class _Checker:
         self.thunks: set[BufferSym] = set()
         self.seen: set[Expr] = set()
         self.around: list[Stmt] = []
+        #: Whether Funcs may be called that have no storage here.
+        self.defined = False
 
     def fail(self, what: str, n: Node) -> NoReturn:
         """Reports `n`, the statement that it is in, and the lines around it."""
@@ -339,7 +356,7 @@ class _Checker:
     def funcs_allowed(self, f: Function, n: Node) -> None:
         if self.form not in _NESTS:
             self.fail(f"{f.name} as a Func in a flat program", n)
-        if f not in self.funcs and not f.buffers:
+        if f not in self.funcs and not self.defined and not f.buffers:
             self.fail(f"{f.name} is used outside of its Realize", n)
 
     def dimensions(self, f: Function, given: int, n: Node) -> None:
@@ -551,4 +568,4 @@ _EXPR: dict[type[Expr], Callable[[_Checker, Any], None]] = {
     E.Intrinsic: _Checker.intrinsic,
 }
 
-__all__ = ["Form", "verify"]
+__all__ = ["Form", "verify", "verify_expressions"]

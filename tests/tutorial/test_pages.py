@@ -11,6 +11,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (
     "floats.md",
     "from-halide.md",
+    "serialisation.md",
     "schedule/README.md",
     "schedule/loops.md",
     "schedule/storage.md",
