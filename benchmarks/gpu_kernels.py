@@ -2,10 +2,10 @@
 
     python -m benchmarks.gpu_kernels --page docs/gpu-kernels.md
 
-compiles all of them, and those of recursive filters, and has each assembled by
-``ptxas`` for two architectures: the registers of a thread, the bytes that do not fit
-into them (spills), and the shared memory of a block. No device is needed, and nothing
-is measured.
+compiles all of them, under the schedules by hand and those that the schedulers find,
+and those of recursive filters, and has each assembled by ``ptxas`` for two
+architectures: the registers of a thread, the bytes that do not fit into them (spills),
+and the shared memory of a block. No device is needed, and nothing is measured.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,10 @@ from apps import (
 )
 from apps.common import App, Module
 from apps.recursive import boxes, bspline, gaussian, sat
+from benchmarks.auto.estimates import set_estimates
+from benchmarks.case import Case, Output
+from benchmarks.cases import all_cases
+from benchmarks.cases.vgg import inputs as vgg_inputs
 from parhelion.codegen.module import DeviceKernel
 from parhelion.codegen.nvptx.assemble import Assembled, assemble
 from parhelion.codegen.nvptx.kernel import write_kernel
@@ -83,7 +88,12 @@ PROGRAMS: Mapping[str, tuple[Algorithm, Mapping[str, Schedule]]] = {
 }
 
 
-#: What recursive filters are made for here.
+#: What the benchmarks' cases call applications that are named otherwise here.
+CASES = {"camera": "camera_pipe"}
+#: Who finds schedules for a GPU.
+SCHEDULERS = ("Parhelion", "Mullapudi2016")
+
+#: What recursive filters and automatic schedules are made for here.
 CUDA = hl.get_host_target().with_feature(hl.TargetFeature.CUDA)
 
 
@@ -200,7 +210,36 @@ def every() -> list[tuple[str, str, list[Kernel]]]:
     for name, func in RECURSIVE.items():
         out.append((name, "automatic", kernels(recursive(func()))))
         print(name, len(out[-1][2]), flush=True)
+    for case in cases():
+        for scheduler in SCHEDULERS:
+            app = automatic(case, scheduler)
+            out.append((case.name, scheduler, kernels(app)))
+            print(case.name, scheduler, len(out[-1][2]), flush=True)
     return out
+
+
+def cases() -> list[Case]:
+    """The applications at the sizes of the benchmarks, VGG-16 as `NETWORK`."""
+    found = [c for c in all_cases() if CASES.get(c.name, c.name) in PROGRAMS]
+    return [_network(c) if c.name == "vgg" else c for c in found]
+
+
+def _network(case: Case) -> Case:
+    return replace(
+        case,
+        algorithm=partial(vgg.algorithm, net=NETWORK),
+        inputs=partial(vgg_inputs, NETWORK),
+        outputs=(Output(np.float32, (NETWORK.classes, NETWORK.batch)),),
+    )
+
+
+def automatic(case: Case, scheduler: str) -> App:
+    """An application under the schedule that a scheduler finds for its case."""
+    app = case.algorithm(hl)
+    set_estimates(case, app, case.inputs())
+    params = hl.AutoschedulerParams(scheduler)
+    hl.Pipeline([app.output]).apply_autoscheduler(CUDA, params)
+    return app
 
 
 def recursive(output: hl.Func) -> App:
@@ -221,10 +260,12 @@ block, and n stands for a number that only the host knows when it runs.
 
 The schedules are `GPU_SCHEDULES` of each file in `apps/`; of VGG-16 there are two
 blocks of layers and one hidden layer here. Those of [recursive
-filters](recursive-filters.md#on-a-gpu), of 1024 x 1024 pixels, are automatic. Kernels
-of a schedule that take the same are one line. That they compute what the CPU's
-schedules compute is shown by `tests/gpu/test_apps.py`, bit for bit, and by
-`tests/gpu/test_recursive.py`, on the simulator.
+filters](recursive-filters.md#on-a-gpu), of 1024 x 1024 pixels, are automatic;
+`Parhelion` and `Mullapudi2016` are what these schedulers find for the applications, at
+the sizes of the [benchmarks](benchmarks.md). Kernels of a schedule that take the same
+are one line. That they compute what the CPU's schedules compute is shown by
+`tests/gpu/test_apps.py`, bit for bit, and by `tests/gpu/test_recursive.py`, on the
+simulator; automatic schedules are compared by `python -m benchmarks.gpu --simulate`.
 
 The 2012 paper's local Laplacian runs 25 kernels in 83 launches (section 6.2), and so
 does `gpu, published`; with all levels of intensity in one launch, and the finest of

@@ -46,7 +46,7 @@ def names() -> list[str]:
 
 def program_of(name: str) -> str:
     """What `gpu_kernels.PROGRAMS` calls the application of a case."""
-    return {"camera": "camera_pipe"}.get(name, name)
+    return gpu_kernels.CASES.get(name, name)
 
 
 def small(name: str) -> Case:
