@@ -2,7 +2,8 @@
 
 An (H, W, C) photograph that is given without ``axes`` is an image three pixels wide,
 and sizes in NumPy's order ask for an image turned on its side. Both fail because a
-region is too small, but neither a larger image nor a boundary condition helps.
+region is too small, but neither a larger image nor a boundary condition helps. Where
+it is an image that is too small, the stages that read it are told, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from parhelion.ir.pipeline import Region
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.given import Number, check_image, exact
 from parhelion.runtime.layout import Layout
+from parhelion.schedule.rules import stage_label
 
 if TYPE_CHECKING:
     from parhelion.lang.runner import Runner
@@ -63,6 +65,7 @@ def advise(
     boxes = {
         b: list(zip(one.mins, one.extents, strict=True)) for b, one in layouts.items()
     }
+    _tell_readers(error, runner, required, boxes, values)
     packed = {b for b, one in layouts.items() if _has_channels_innermost(one)}
     best: _Boxes = boxes
     swapped: Sequence[BufferSym] = ()
@@ -78,6 +81,48 @@ def advise(
     what = "; and ".join(parts)
     if what:
         error.advise(f"{what}; else {error.hint}" if error.hint else what)
+
+
+def _tell_readers(
+    error: HalideError,
+    runner: Runner,
+    required: Mapping[BufferSym, Sequence[Region]],
+    boxes: _Boxes,
+    scalars: Mapping[Var, Number],
+) -> None:
+    """Adds to an error about an image that is too small which stages read it, where
+    there are several Funcs. Every image that is too small counts."""
+    functions = runner.reach.functions
+    if error.failure != "input_too_small" or len(functions) < 2:
+        return
+    env = _environment(boxes, scalars)
+    told: list[str] = []
+    for b in required:
+        if b.role != "input" or b not in boxes:
+            continue
+        if not _short_of(required[b], boxes[b], env):
+            continue
+        for f in functions:
+            for number, d in enumerate(f.stages()):
+                if b in d.mentions():
+                    name = runner.called.get(b.name, b.name)
+                    told.append(
+                        f"{stage_label(f, number)} reads {name!r} in its definition"
+                    )
+                    if d.site is not None:
+                        told += [f"  --> {d.site}", f"   |  {d.site.text()}"]
+    error.detail = "\n".join(told)
+    error.advise(error.hint)
+
+
+def _short_of(regions: Sequence[Region], box: _Box, env: Mapping[Var, Number]) -> int:
+    """Returns how many rows and columns a box lacks of what is read."""
+    count = 0
+    for region, (first, extent) in zip(regions, box, strict=True):
+        lo, hi = int(evaluate(region.min, env)), int(evaluate(region.max, env))
+        if lo <= hi:
+            count += max(first - lo, 0) + max(hi - (first + extent - 1), 0)
+    return count
 
 
 def _values(
@@ -149,10 +194,7 @@ def _lacking(
     for b, regions in required.items():
         if b in outputs or b not in boxes:
             continue
-        for region, (first, extent) in zip(regions, boxes[b], strict=True):
-            lo, hi = int(evaluate(region.min, env)), int(evaluate(region.max, env))
-            if lo <= hi:
-                count += max(first - lo, 0) + max(hi - (first + extent - 1), 0)
+        count += _short_of(regions, boxes[b], env)
     return count + sum([_unpromised(b, box) for b, box in boxes.items()])
 
 
