@@ -252,6 +252,7 @@ from parhelion.whole.jit import Jitted as Jitted
 from parhelion.whole.jit import jit as jit
 
 if TYPE_CHECKING:
+    from parhelion import filters as filters
     from parhelion.autoschedule.result import (
         AutoSchedulerResults as AutoSchedulerResults,
     )
@@ -351,6 +352,7 @@ _LATER = {
 _HOME = {
     name: f"parhelion.{module}" for module, names in _LATER.items() for name in names
 }
+_HOME["filters"] = "parhelion"
 
 
 #: Names of Halide 21's module that are not here; docs/from-halide.md lists them.
@@ -384,6 +386,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(
             f"module 'parhelion' has no attribute {name!r}{known * (name in _NOT_YET)}"
         )
+    if home == __name__:  # a package of its own
+        return import_module(f"{home}.{name}")
     found = globals()[name] = getattr(import_module(home), name)
     return found
 

@@ -30,6 +30,7 @@ LAYERS = (
     ("imageio",),
     ("autoschedule",),
     ("whole",),
+    ("filters",),
     ("recfilter", "forma"),
     ("views",),
     ("__init__",),

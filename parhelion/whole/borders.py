@@ -68,7 +68,7 @@ def _read(whole: Whole, start: Mapping[int, int], border: str, value: Whole) -> 
         return replace(whole, weak=False)
     axes = sorted([whole.rank - 1 - a for a in start])
     fill = convert(value, whole.type)
-    f = _bordered(whole, tuple(axes), condition, fill)
+    f = bordered(whole, tuple(axes), condition, fill)
     to: dict[int, Node] = {
         whole.rank - 1 - a: build.add(coordinate(whole.rank - 1 - a), int32(n))
         for a, n in start.items()
@@ -76,7 +76,7 @@ def _read(whole: Whole, start: Mapping[int, int], border: str, value: Whole) -> 
     return Whole(read(f, whole.shape, to), whole.shape, whole.names, whole.trace)
 
 
-def _bordered(whole: Whole, axes: Sequence[int], condition: str, fill: Node) -> Func:
+def bordered(whole: Whole, axes: Sequence[int], condition: str, fill: Node) -> Func:
     """The Func of an array with a border on some axes, made once."""
     key = (tuple(axes), condition, fill if condition == "constant_exterior" else None)
     found = whole.bordered.get(key)
@@ -97,4 +97,4 @@ def _bordered(whole: Whole, axes: Sequence[int], condition: str, fill: Node) -> 
     return found
 
 
-__all__ = ["BORDERS", "pad", "shift"]
+__all__ = ["BORDERS", "bordered", "pad", "shift"]

@@ -55,12 +55,20 @@ def members(name: str, kind: type) -> Iterator[Public]:
             yield Public(f"{name}.{member}", made, owner.__module__, owner)
 
 
+def filters_of(package: types.ModuleType) -> list[str]:
+    """The filters: the functions among the names of a package."""
+    return [n for n in sorted(dir(package)) if inspect.isfunction(getattr(package, n))]
+
+
 def everything() -> Iterator[Public]:
     for name in sorted(dir(hl)):
         made = getattr(hl, name)
         home = getattr(made, "__module__", None) or ""
         if made is hl.BoundaryConditions:
             for one in made.__all__:
+                yield Public(f"{name}.{one}", getattr(made, one), made.__name__)
+        elif made is hl.filters:
+            for one in filters_of(made):
                 yield Public(f"{name}.{one}", getattr(made, one), made.__name__)
         elif (
             callable(made)

@@ -1,0 +1,26 @@
+"""`hl.filters`: the filters that users of OpenCV and SciPy expect.
+
+Each takes an Array in a function under `hl.jit`, so that it is compiled and scheduled
+together with the rest, or a NumPy array, for which it is compiled by itself and run.
+docs/filters.md has a table of them.
+"""
+
+from parhelion.filters.kernels import convolve as convolve
+from parhelion.filters.kernels import correlate as correlate
+from parhelion.filters.kernels import laplacian as laplacian
+from parhelion.filters.kernels import scharr as scharr
+from parhelion.filters.kernels import separable as separable
+from parhelion.filters.kernels import sobel as sobel
+from parhelion.filters.morphology import blackhat as blackhat
+from parhelion.filters.morphology import closing as closing
+from parhelion.filters.morphology import dilate as dilate
+from parhelion.filters.morphology import erode as erode
+from parhelion.filters.morphology import (
+    morphological_gradient as morphological_gradient,
+)
+from parhelion.filters.morphology import opening as opening
+from parhelion.filters.morphology import tophat as tophat
+from parhelion.filters.ranks import median as median
+from parhelion.filters.smoothing import box as box
+from parhelion.filters.smoothing import gaussian as gaussian
+from parhelion.filters.smoothing import unsharp as unsharp

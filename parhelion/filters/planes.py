@@ -1,0 +1,120 @@
+"""Images whose pixels are read around each point, and beyond their edges too.
+
+The axes of rows and columns are those called y and x, or else the first two: a filter
+never crosses into the channels behind them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from parhelion.errors import TypeMismatchError, here
+from parhelion.ir import build
+from parhelion.ir.build import int32
+from parhelion.ir.expr import Expr as Node
+from parhelion.lang.expr import wrap
+from parhelion.lang.func import Func
+from parhelion.lang.functions import saturating_cast
+from parhelion.lang.mathfuncs import round as rounded_expr
+from parhelion.types import Type
+from parhelion.whole.array import Array
+from parhelion.whole.borders import BORDERS, bordered
+from parhelion.whole.core import Whole, coordinate, define, read
+from parhelion.whole.elementwise import convert
+from parhelion.whole.operands import operand
+from parhelion.whole.trace import shape_of
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Pixels around each point of an image.
+
+    func: what is read. whole: the array of it. y, x: its axes of rows and columns,
+    counted from the last.
+    """
+
+    func: Func
+    whole: Whole
+    y: int
+    x: int
+
+    def at(self, dy: int, dx: int) -> Array:
+        """The image whose pixel at each point is the one so many rows below and columns
+        to the right of it."""
+        return self.moved(int32(dy), int32(dx))
+
+    def moved(self, dy: Node, dx: Node) -> Array:
+        """As `at`, by expressions."""
+        to = {
+            self.y: build.add(coordinate(self.y), dy),
+            self.x: build.add(coordinate(self.x), dx),
+        }
+        return array(read(self.func, self.whole.shape, to), self.whole)
+
+    def stage(self, image: Array) -> Plane:
+        """Another image of the same axes as a stage of its own, which is read around
+        each point without a border: it is computed beyond the edges, too."""
+        whole = image._whole
+        if whole.func is None:
+            whole.func = define(whole, "stage")
+            whole.value = read(whole.func, whole.shape)
+        return replace(self, func=whole.func, whole=whole)
+
+
+def array(value: Node, like: Whole) -> Array:
+    """The array of a value, with the extents and axes of another."""
+    return Array._of(Whole(value, like.shape, like.names, like.trace))
+
+
+def plane_axes(image: Array, what: str) -> tuple[int, int]:
+    """The axes of rows and columns, counted from the last.
+
+    Raises TypeMismatchError for an array that has not two or three axes, and no axes
+    called y and x.
+    """
+    names = image._whole.names
+    rank = len(names)
+    if "y" in names and "x" in names:
+        return rank - 1 - names.index("y"), rank - 1 - names.index("x")
+    if rank not in (2, 3):
+        raise TypeMismatchError(
+            f"{what} takes an image (H, W) or (H, W, C), not an array of the shape"
+            f" {shape_of(image._whole.shape, {})}",
+            at=here(),
+            hint='Annotated[hl.Array, "zyx"] says which axes of others are y and x',
+        )
+    return rank - 1, rank - 2
+
+
+def plane(image: Array, border: str, value: float, what: str) -> Plane:
+    """The pixels of an image and of what a border puts around it. border: a name of
+    `whole.borders`. value: of a constant one."""
+    y, x = plane_axes(image, what)
+    whole = image._whole
+    if whole.type.is_bool():
+        raise TypeMismatchError(
+            f"{what} takes an image of numbers, not of Bools",
+            at=here(),
+            hint="image.astype('uint8') makes one",
+        )
+    is_constant = BORDERS[border] == "constant_exterior"
+    fill = convert(operand(value if is_constant else 0), whole.type)
+    f = bordered(whole, sorted([y, x]), BORDERS[border], fill)
+    return Plane(f, whole, y, x)
+
+
+def saturated(image: Array, to: Type) -> Array:
+    """An image in another type: rounded to the nearest, of two to the even one, and
+    limited to what the type holds."""
+    own = image.type
+    if own is to:
+        return image
+    value = wrap(image._whole.value)
+    if own.is_float() and not to.is_float():
+        value = rounded_expr(value)
+    if to.is_float():
+        return image.astype(to)
+    return array(saturating_cast(to, value)._node, image._whole)
+
+
+__all__ = ["Plane", "array", "plane", "plane_axes", "saturated"]

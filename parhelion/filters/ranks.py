@@ -1,0 +1,68 @@
+"""The median of the pixels in a window."""
+
+from __future__ import annotations
+
+from parhelion.errors import BoundsError, here
+from parhelion.filters.given import border_name, number
+from parhelion.filters.networks import middle, sort
+from parhelion.filters.planes import array, plane
+from parhelion.filters.running import Image, run
+from parhelion.ir.expr import Expr as Node
+from parhelion.whole.array import Array
+
+
+def median(
+    image: Image, size: int = 3, border: str = "edge", value: float = 0
+) -> Image:
+    """Returns the median of the pixels in a square window around each pixel.
+
+    image: (H, W) or (H, W, C), of any numbers; the result has its shape and type.
+    size: of the window: 3, 5 or 7.
+    border: a name of `Array.pad`'s, OpenCV's "edge" if none is given; ``value`` is that
+        of "constant".
+
+    OpenCV calls it ``cv2.medianBlur``, SciPy ``median_filter``, whose border is
+    "symmetric". It is computed by a sorting network; of a window with NaN in it, the
+    result is any of its values. Raises BoundsError for another size, and
+    TypeMismatchError for what is no image or border.
+
+    Formula: the value in the middle of all, in order; J. Tukey, Exploratory Data
+    Analysis, 1977.
+
+    >>> hl.filters.median(np.array([[1, 1, 9, 1, 2, 2]], np.uint8)).tolist()
+    [[1, 1, 1, 2, 2, 2]]
+    """
+    if size not in (3, 5, 7):
+        raise BoundsError(f"the size of median is 3, 5 or 7, not {size}", at=here())
+    fill = number(value, "value")
+    found: Image = run(_median, image, size, border_name(border), fill)
+    return found
+
+
+def _median(image: Array, size: int, border: str, value: float) -> Array:
+    p = plane(image, border, value, "median")
+    half = size // 2
+    # Columns are sorted once, for all the windows that they are in.
+    column = sort([p.at(d, 0)._whole.value for d in range(-half, half + 1)])
+    ranks = [p.stage(array(node, image._whole)) for node in column]
+    rows: list[list[Node]] = [
+        sort([r.at(0, d)._whole.value for d in range(-half, half + 1)]) for r in ranks
+    ]
+    return array(middle(_candidates(rows)), image._whole)
+
+
+def _candidates(rows: list[list[Node]]) -> list[Node]:
+    """What may be the median of a square whose rows and columns are in order: a value
+    is not less than those above it and on its left, and not greater than the others'.
+    """
+    n = len(rows)
+    most = (n * n + 1) // 2
+    return [
+        rows[i][j]
+        for i in range(n)
+        for j in range(n)
+        if (i + 1) * (j + 1) <= most and (n - i) * (n - j) <= most
+    ]
+
+
+__all__ = ["median"]

@@ -1,0 +1,142 @@
+"""Weighted sums of the pixels around a point, with one kernel or one for each axis.
+
+Kernels of integers over images of integers are summed exactly, in the smallest type
+that holds all sums; other sums are floats of 32 bits, or of 64 where pixels have more
+than 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from parhelion.filters.planes import Plane, array
+from parhelion.ir.build import cast, int32
+from parhelion.lang import inline
+from parhelion.lang.expr import wrap
+from parhelion.lang.rdom import RDom
+from parhelion.types import INT32, Int, Type, UInt
+from parhelion.whole.array import Array
+from parhelion.whole.promotion import float_for
+
+#: Kernels of more weights are a loop in the code, and not written out.
+_MOST_TERMS = 33
+
+Row = Sequence[float]
+
+
+def whole_numbers(weights: Row) -> bool:
+    """Whether all weights are integers."""
+    return all([float(w).is_integer() for w in weights])
+
+
+def sum_type(t: Type, weights: Row) -> Type:
+    """The type that the sum of pixels of a type is exact in, if there is one of at most
+    32 bits, or else a float."""
+    if not t.is_int_or_uint() or not whole_numbers(weights):
+        return float_for(t)
+    low = sum([w * (int(t.lowest()) if w > 0 else int(t.highest())) for w in weights])
+    high = sum([w * (int(t.highest()) if w > 0 else int(t.lowest())) for w in weights])
+    for one in (UInt(16), Int(16), INT32):
+        if one.can_represent(int(low)) and one.can_represent(int(high)):
+            # Parts of a sum with signs wrap, but the sum does not.
+            return one
+    return float_for(t)
+
+
+def weighted(
+    pixel: Callable[[int], Array], weights: Row, first: int, to: Type
+) -> Array:
+    """The sum of ``weights[i] * pixel(first + i)`` in a type.
+
+    Pixels that have one weight, on both sides of the middle, are added up first.
+    """
+    last = len(weights) - 1
+    terms: list[Array] = []
+    for i, weight in enumerate(weights):
+        j = last - i
+        mirrored = weights[j] == weight and j != i
+        if weight == 0 or (mirrored and j < i):
+            continue
+        one = pixel(first + i).astype(to.to_numpy())
+        if mirrored:
+            one = one + pixel(first + j).astype(to.to_numpy())
+        terms.append(one if weight == 1 else one * _literal(weight, to))
+    if not terms:
+        return pixel(first).astype(to.to_numpy()) * _literal(0, to)
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _literal(weight: float, to: Type) -> np.generic:
+    made: np.generic = to.to_numpy().type(
+        int(weight) if to.is_int_or_uint() else weight
+    )
+    return made
+
+
+def _looped(p: Plane, rows: bool, weights: Row, first: int, to: Type) -> Array:
+    """As `weighted`, as a loop over a table of the weights."""
+    r = RDom([(0, len(weights))])
+    table = Array(np.asarray(weights, to.to_numpy()))
+    at = cast(INT32, (r.x + first)._node)
+    pixel = p.moved(at, int32(0)) if rows else p.moved(int32(0), at)
+    term = wrap(cast(to, pixel._whole.value)) * table[r.x]
+    return array(inline.sum(r, term)._node, p.whole)
+
+
+def along(p: Plane, rows: bool, weights: Row, first: int, to: Type) -> Array:
+    """The weighted sum along one axis. rows: whether it is that of rows, so down a
+    column. first: where the first weight is, counted from the pixel."""
+    if len(weights) > _MOST_TERMS:
+        return _looped(p, rows, weights, first, to)
+    if rows:
+        return weighted(lambda d: p.at(d, 0), weights, first, to)
+    return weighted(lambda d: p.at(0, d), weights, first, to)
+
+
+def both(p: Plane, down: Row, across: Row, middle: tuple[int, int]) -> Array:
+    """The sum with the product of a kernel down and one across, the latter first.
+
+    middle: which of the weights are the pixel's own.
+    """
+    outer = [a * b for a in down for b in across]
+    to = sum_type(p.whole.type, outer)
+    inner = sum_type(p.whole.type, across) if to.is_int_or_uint() else to
+    first = p.at(0, 0).astype(inner.to_numpy())
+    if tuple(across) != (1,):
+        first = along(p, False, across, -middle[1], inner)
+    if tuple(down) == (1,):
+        return first.astype(to.to_numpy())
+    return along(p.stage(first), True, down, -middle[0], to)
+
+
+def square(p: Plane, kernel: Sequence[Row], middle: tuple[int, int]) -> Array:
+    """The sum with a kernel of rows and columns."""
+    flat = [w for row in kernel for w in row]
+    to = sum_type(p.whole.type, flat)
+    columns = len(kernel[0])
+    if len(flat) > 4 * _MOST_TERMS:
+        return _looped_square(p, kernel, middle, to)
+
+    def pixel(i: int) -> Array:
+        return p.at(i // columns - middle[0], i % columns - middle[1])
+
+    return weighted(pixel, flat, 0, to)
+
+
+def _looped_square(
+    p: Plane, kernel: Sequence[Row], middle: tuple[int, int], to: Type
+) -> Array:
+    r = RDom([(0, len(kernel[0])), (0, len(kernel))])
+    table = Array(np.asarray(kernel, to.to_numpy()))
+    dy, dx = (r.y - middle[0])._node, (r.x - middle[1])._node
+    pixel = p.moved(cast(INT32, dy), cast(INT32, dx))
+    term = wrap(cast(to, pixel._whole.value)) * table[r.y, r.x]
+    return array(inline.sum(r, term)._node, p.whole)
+
+
+__all__ = ["along", "both", "square", "sum_type", "weighted", "whole_numbers"]
