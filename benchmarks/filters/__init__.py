@@ -1,0 +1,1 @@
+"""The filters of `hl.filters`, timed beside OpenCV's."""
