@@ -24,3 +24,4 @@ from parhelion.filters.ranks import median as median
 from parhelion.filters.smoothing import box as box
 from parhelion.filters.smoothing import gaussian as gaussian
 from parhelion.filters.smoothing import unsharp as unsharp
+from parhelion.filters.thresholds import threshold as threshold

@@ -69,11 +69,17 @@ def array(value: Node, like: Whole) -> Array:
 def plane_axes(image: Array, what: str) -> tuple[int, int]:
     """The axes of rows and columns, counted from the last.
 
-    Raises TypeMismatchError for an array that has not two or three axes, and no axes
-    called y and x.
+    Raises TypeMismatchError for an array of Bools, and for one that has not two or
+    three axes, and no axes called y and x.
     """
     names = image._whole.names
     rank = len(names)
+    if image.type.is_bool():
+        raise TypeMismatchError(
+            f"{what} takes an image of numbers, not of Bools",
+            at=here(),
+            hint="image.astype('uint8') makes one",
+        )
     if "y" in names and "x" in names:
         return rank - 1 - names.index("y"), rank - 1 - names.index("x")
     if rank not in (2, 3):
@@ -91,12 +97,6 @@ def plane(image: Array, border: str, value: float, what: str) -> Plane:
     `whole.borders`. value: of a constant one."""
     y, x = plane_axes(image, what)
     whole = image._whole
-    if whole.type.is_bool():
-        raise TypeMismatchError(
-            f"{what} takes an image of numbers, not of Bools",
-            at=here(),
-            hint="image.astype('uint8') makes one",
-        )
     is_constant = BORDERS[border] == "constant_exterior"
     fill = convert(operand(value if is_constant else 0), whole.type)
     f = bordered(whole, sorted([y, x]), BORDERS[border], fill)

@@ -110,6 +110,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda a: F.gaussian(a, 1, border="transparent"), "no border 'transparent'"),
     (lambda a: F.gaussian(a[0, 0], 1), "(H, W) or (H, W, C), not an array of the"),
     (lambda a: F.gaussian(a > 3, 1), "an image of numbers, not of Bools"),
+    (lambda a: F.threshold(a > 3, 1), "threshold takes an image of numbers, not of"),
     (lambda a: F.gaussian([[1, 2]], 1), "gaussian takes an Array or a NumPy array"),
     (lambda a: F.box(a, 0), "size is at least 1, not 0"),
     (lambda a: F.box(a, 2.5), "size is an integer, not 2.5"),
