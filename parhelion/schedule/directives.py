@@ -251,7 +251,7 @@ class StageSchedule(Changing):
     fused_with: FusedWith | None = None
     spent: tuple[Spent, ...] = ()
     single_thread: bool = False
-    cuda: frozenset[Var] = frozenset()
+    cuda: tuple[Var, ...] = ()
 
 
 class Place(enum.Enum):

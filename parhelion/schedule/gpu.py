@@ -167,11 +167,12 @@ def _tile(change: Change, given: tuple[object, ...], named: dict[str, object]) -
 
 def _name(change: Change, loops: Sequence[Var], device: object) -> None:
     """Notes what a device was called, which loop nests are printed with."""
-    schedule, named = change.schedule, frozenset(loops)
+    schedule = change.schedule
+    others = tuple([v for v in schedule.cuda if v not in loops])
     if device is DeviceAPI.CUDA:
-        schedule.cuda |= named
-    elif not schedule.cuda.isdisjoint(named):
-        schedule.cuda -= named
+        schedule.cuda = (*others, *loops)
+    elif len(others) < len(schedule.cuda):
+        schedule.cuda = others
 
 
 def _mark(change: Change, loops: Sequence[Var], kind: ForKind, directive: str) -> None:
