@@ -117,9 +117,10 @@ class ConcurrentLoops:
                 at=here(),
                 detail="each value must be the old one at the same place, folded with"
                 f" something that does not read {function.name} by +, -, *, min, max,"
-                " &, | or ^, or be part of a product of complex numbers; or each value"
-                " must be the one a point before it, plus such a thing"
-                + _on_order(function, definition),
+                " &, | or ^, or be part of a product of complex numbers"
+                + _on_order(function, definition)
+                + "; or each value must be the one a point before it, plus such a"
+                " thing",
                 hint="atomic(override_associativity_test=True) takes the"
                 " responsibility",
             )

@@ -244,7 +244,8 @@ def test_atomic_of_floats_that_takes_a_nan() -> None:
         "each value must be the old one at the same place, folded with something that"
         " does not read f by +, -, *, min, max, &, | or ^, or be part of a product of"
         " complex numbers; as the left operand of min and max, if they are floats: on"
-        " the right, a NaN would replace it, and be replaced by what comes next\n"
+        " the right, a NaN would replace it, and be replaced by what comes next; or"
+        " each value must be the one a point before it, plus such a thing\n"
         "hint: atomic(override_associativity_test=True) takes the responsibility",
     )
 
