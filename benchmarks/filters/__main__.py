@@ -1,6 +1,6 @@
 """The filters of `hl.filters` beside OpenCV's, on photographs of several sizes.
 
-    python -m benchmarks.filters --page docs/filters-benchmarks.md
+    python -m benchmarks.filters --page PAGE
 
 Both run in one process, in turns, on the same pixels and numbers of threads, and the
 least time of each counts; what they compute is compared first. The first call of ours,
@@ -95,7 +95,7 @@ def page(entries: Sequence[dict[str, Any]], threads: int) -> str:
     lines = [
         "# Filters beside OpenCV",
         "",
-        "Written by `python -m benchmarks.filters --page docs/filters-benchmarks.md`:"
+        "Written by `python -m benchmarks.filters --page`:"
         f" least times of calls in turns, on {threads} threads; a ratio below 1 is in"
         " favour of `hl.filters`.",
         "",
