@@ -241,15 +241,12 @@ from parhelion.types import Type as Type
 from parhelion.types import TypeCode as TypeCode
 from parhelion.types import UInt as UInt
 from parhelion.version import VERSION as VERSION
-from parhelion.whole.array import Array as Array
 from parhelion.whole.functions import clip as clip
 from parhelion.whole.functions import max as max
 from parhelion.whole.functions import mean as mean
 from parhelion.whole.functions import min as min
 from parhelion.whole.functions import sum as sum
 from parhelion.whole.functions import where as where
-from parhelion.whole.jit import Jitted as Jitted
-from parhelion.whole.jit import jit as jit
 
 if TYPE_CHECKING:
     from parhelion import filters as filters
@@ -306,6 +303,9 @@ if TYPE_CHECKING:
     from parhelion.runtime.streams import cuda_device as cuda_device
     from parhelion.runtime.streams import cuda_stream as cuda_stream
     from parhelion.runtime.trace import TraceEvent as TraceEvent
+    from parhelion.whole.array import Array as Array
+    from parhelion.whole.jit import Jitted as Jitted
+    from parhelion.whole.jit import jit as jit
 
 BoundaryConditions = _boundary
 _numpy_names.register()
@@ -348,6 +348,8 @@ _LATER = {
     "runtime.profile_device": ("CopyProfile", "KernelProfile"),
     "runtime.streams": ("cuda_device", "cuda_stream"),
     "runtime.trace": ("TraceEvent",),
+    "whole.array": ("Array",),
+    "whole.jit": ("Jitted", "jit"),
 }
 _HOME = {
     name: f"parhelion.{module}" for module, names in _LATER.items() for name in names

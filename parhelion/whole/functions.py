@@ -6,6 +6,7 @@ RDom, and the larger or smaller of several values.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, overload
 
 from parhelion.errors import TypeMismatchError, here
@@ -15,20 +16,23 @@ from parhelion.lang.checked import a_kind
 from parhelion.lang.expr import Expr, ExprLike
 from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
-from parhelion.whole import assembling
-from parhelion.whole.array import Array
-from parhelion.whole.elementwise import apply
-from parhelion.whole.operands import operand
-from parhelion.whole.operators import ArrayLike
-from parhelion.whole.reductions import Axes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from parhelion.whole.array import Array
+    from parhelion.whole.operators import ArrayLike
+    from parhelion.whole.reductions import Axes
+
+#: Loaded at the first use of arrays: most programs have none.
+_ARRAYS = "parhelion.whole.array"
+
 
 def _whole(*given: object) -> bool:
-    return any([isinstance(g, Array) for g in given])
+    """Whether there is an Array among some values."""
+    arrays = sys.modules.get(_ARRAYS)
+    return arrays is not None and any([isinstance(g, arrays.Array) for g in given])
 
 
 @overload
@@ -52,6 +56,9 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     [0, 5, 3]
     """
     if _whole(condition, x, y):
+        from parhelion.whole import assembling
+        from parhelion.whole.array import Array
+
         return Array._of(assembling.choose(condition, x, y))
     return expressions.select(condition, x, y)
 
@@ -68,6 +75,9 @@ def clip(x: Any, min: Any, max: Any) -> Any:
     [2, 4, 3]
     """
     if _whole(x, min, max):
+        from parhelion.whole.array import Array
+        from parhelion.whole.operands import operand
+
         return Array._of(operand(x)).clip(min, max)
     return expressions.clamp(x, min, max)
 
@@ -81,7 +91,7 @@ def mean(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
     >>> np.asarray(hl.mean(a, "y").func.realize([2])).tolist()
     [2.0, 3.5]
     """
-    if not isinstance(x, Array):
+    if not _whole(x):
         raise TypeMismatchError(
             f"mean takes an Array, not {a_kind(x)}",
             at=here(),
@@ -115,7 +125,7 @@ def sum(*given: Any, **named: Any) -> Any:
     >>> np.asarray(f.realize([3])).tolist()
     [6, 10, 14]
     """
-    if given and isinstance(given[0], Array):
+    if _whole(*given[:1]):
         return given[0].sum(*given[1:], **named)
     return inline.sum(*given, **named)
 
@@ -170,6 +180,10 @@ def _extreme(kind: str, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return getattr(expressions, kind)(*values, **named)
     if len(values) == 1:
         return getattr(values[0], kind)(**named)
+    from parhelion.whole.array import Array
+    from parhelion.whole.elementwise import apply
+    from parhelion.whole.operands import operand
+
     found = operand(values[0])
     for one in values[1:]:
         found = apply("maximum" if kind == "max" else "minimum", found, operand(one))
