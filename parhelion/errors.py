@@ -15,9 +15,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from types import CodeType, FrameType
+
+from parhelion.dataclass import dataclass
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: What stands between a ``with`` of the user's and a function of the package.

@@ -17,6 +17,7 @@ MAP = ROOT / "docs" / "map.md"
 
 #: Lowest first. A module imports from its own layer or from lower ones.
 LAYERS = (
+    ("dataclass",),
     ("errors", "types", "version"),
     ("ir",),
     ("analysis",),
@@ -50,7 +51,7 @@ SCHEDULERS = (
 )
 
 #: The oracle shares nothing with the compiler but the IR.
-INTERP_KNOWS = {"errors", "types", "ir", "interp"}
+INTERP_KNOWS = {"dataclass", "errors", "types", "ir", "interp"}
 
 #: Files over 600 lines, each with its reason. None may pass 900.
 LONG: dict[str, str] = {
@@ -115,6 +116,18 @@ def map_text() -> str:
             place = path.relative_to(PACKAGE).as_posix()
             lines.append(f"- `{place}`: {first_line(path)}.")
     return "\n".join(lines) + "\n"
+
+
+def test_classes_of_fields_are_made_quickly() -> None:
+    """The standard decorator takes most of the time of an import (see `dataclass`)."""
+    slow = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sources()
+        if path != PACKAGE / "dataclass.py"
+        for module, line in imports(ast.parse(path.read_text()))
+        if module == "dataclasses.dataclass"
+    ]
+    assert not slow, "import dataclass from parhelion.records: " + ", ".join(slow)
 
 
 def test_imports_go_downwards_only() -> None:

@@ -13,9 +13,9 @@ Integers wrap, so that their sums may be regrouped at will; those of floats are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.linear import Linear, linear
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, div, imm, is_true, mul, select, sub
 from parhelion.ir.expr import (
     Add,

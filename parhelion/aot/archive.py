@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from parhelion.dataclass import dataclass
 
 _MAGIC = b"!<arch>\n"
 

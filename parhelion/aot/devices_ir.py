@@ -8,8 +8,7 @@ codes, of which halide_error is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parhelion.dataclass import dataclass
 from parhelion.ir.device_status import Kind, explain
 from parhelion.runtime.context import CONTEXT_BYTES, Context
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from parhelion.codegen.c.names import WORDS, is_of_the_library, is_reserved
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, here
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered
 from parhelion.ir.symbols import BufferSym

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from parhelion.aot.entry import entry_text
@@ -27,6 +27,7 @@ from parhelion.codegen.kernel_image import image
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
 from parhelion.codegen.symbols import DEVICE
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, here
 from parhelion.ir import stmt as S
 from parhelion.ir.deep import run_deep

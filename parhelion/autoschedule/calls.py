@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Function, ReductionDomain

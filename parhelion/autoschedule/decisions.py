@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar, overload
 
 from parhelion.autoschedule.script import Script
+from parhelion.dataclass import dataclass
 from parhelion.ir.deep import run_deep
 from parhelion.runtime.program import compiling
 

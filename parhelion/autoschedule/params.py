@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, here
 
 Value = int | float | bool | str

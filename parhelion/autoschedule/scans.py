@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parhelion.analysis.recurrence import Recurrence, find_recurrence
 from parhelion.autoschedule.calls import VarArg, var_arg
@@ -18,6 +18,7 @@ from parhelion.autoschedule.pipeline.graph import Graph
 from parhelion.autoschedule.pipeline.regions import Regions
 from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.script import Script
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, ScheduleError
 from parhelion.ir.function import Function, var_label
 from parhelion.lang.autoscheduling import AutoschedulerParams

@@ -8,7 +8,7 @@ a user has, and `Script.to_python` prints them as a program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from parhelion.autoschedule.calls import (
@@ -28,6 +28,7 @@ from parhelion.autoschedule.calls import (
     to_arg,
 )
 from parhelion.autoschedule.printer import python_text
+from parhelion.dataclass import dataclass
 from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Function

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import parhelion as hl
@@ -11,6 +11,7 @@ from parhelion.cli.pictures import Array, fitted, is_array, read
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import needed
+from parhelion.dataclass import dataclass
 
 _WORDS = {
     "true": True,

@@ -15,13 +15,14 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
 import parhelion as hl
 from parhelion.cli.problem import Problem, running
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import ParamSym

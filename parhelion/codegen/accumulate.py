@@ -9,10 +9,9 @@ guard, so what it would not touch is not touched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from parhelion.analysis.linear import difference
 from parhelion.codegen.module import EFFECT, Module
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, const_int, int32, land, le, lor, lt, sub
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.pipeline import Region

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.target import Target
 
 if TYPE_CHECKING:

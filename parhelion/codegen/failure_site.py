@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.types import Type
 
 

@@ -8,8 +8,9 @@ that uses more counts, and a branch that is not taken as if it were.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S

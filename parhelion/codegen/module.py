@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from parhelion.codegen.backend import LLVMBackend, Symbol
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.tables import Tables
+from parhelion.dataclass import dataclass
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr

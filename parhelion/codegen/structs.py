@@ -6,8 +6,7 @@ can be served.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parhelion.dataclass import dataclass
 from parhelion.ir.target import Target
 
 #: The structs in C, unless Halide's own header or ours has come before.

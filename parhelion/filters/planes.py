@@ -6,8 +6,9 @@ never crosses into the channels behind them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import int32

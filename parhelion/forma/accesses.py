@@ -7,8 +7,8 @@ partitioned: clamps and choices are left at the borders alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.sizes import Size, Sizes
 from parhelion.forma.stages import BoundaryKind
 from parhelion.forma.terms import Access

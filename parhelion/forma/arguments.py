@@ -9,10 +9,10 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import FormaError
 from parhelion.forma.arrays import Domain, Given, given
 from parhelion.forma.sizes import Size, size_text, value_of

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import FormaError
 from parhelion.forma.images import has_channels, scalars_of
 from parhelion.forma.reference import dtype_of

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.accesses import Reach, unless
 from parhelion.forma.sizes import Size, Sizes
 from parhelion.forma.stages import Compose, Part, Place

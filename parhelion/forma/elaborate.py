@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import FormaError
 from parhelion.forma import tree as T
 from parhelion.forma.declared import Declared

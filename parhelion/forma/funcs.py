@@ -9,9 +9,9 @@ Crops are no Funcs: who reads them reads what they are cut from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.interval import Interval, constant_interval, type_interval
+from parhelion.dataclass import dataclass
 from parhelion.errors import InternalError, located
 from parhelion.forma.accesses import (
     EVERYWHERE,

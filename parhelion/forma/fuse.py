@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.accesses import reach_of
 from parhelion.forma.composing import MOST_PHASES, periods
 from parhelion.forma.results import computed_in_place

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import located
 from parhelion.forma.points import Values
 from parhelion.forma.stages import Graph, Input, Parameter

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.sizes import (
     Polynomial,
     Size,

@@ -27,8 +27,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.sizes import Size, value_of
 from parhelion.forma.spans import Span
 from parhelion.forma.terms import Access, Read, Term

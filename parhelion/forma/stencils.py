@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.forma import tree as T
 from parhelion.forma.declared import Declared
 from parhelion.forma.numbers import Numbers, converted, disagreement

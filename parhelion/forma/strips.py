@@ -25,9 +25,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.composing import periods
 from parhelion.forma.fuse import Edge, Fusion, Group, Reader, edges_of
 from parhelion.forma.stages import (

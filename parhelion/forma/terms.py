@@ -9,8 +9,9 @@ defined value. Depth is the user's: walk terms on a big stack (`ir.deep`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.spans import Span
 from parhelion.forma.types import Element
 

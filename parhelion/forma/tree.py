@@ -6,8 +6,9 @@ depth is the user's, so what walks or compares trees runs on a big stack (`ir.de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.spans import Span
 
 

@@ -15,10 +15,9 @@ computed at once with the same result, by reasons that need no arithmetic:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.ir import expr as E
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, FuncCall, Var

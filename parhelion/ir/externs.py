@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from parhelion.dataclass import dataclass
 from parhelion.types import Type
 
 Number = int | float | bool

@@ -6,8 +6,7 @@ Generated code carries the number (the position here plus one), the values of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parhelion.dataclass import dataclass
 from parhelion.errors import (
     BoundsError,
     HalideError,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.deep import run_deep
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import Stmt

@@ -8,7 +8,8 @@ result have one type.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from parhelion.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Expr, ImageLoad, Load, Var
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import nodes

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.ir import expr as E
 from parhelion.ir.build import const_int, floor_div, floor_mod, imm
 from parhelion.ir.expr import Broadcast, Expr, Imm

@@ -26,9 +26,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
+from parhelion.dataclass import dataclass
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
 

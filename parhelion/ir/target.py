@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError
 from parhelion.ir.tuning import Tuning, tuning_of
 from parhelion.types import Type

@@ -6,7 +6,7 @@ machine that has none. They decide how fast code is, never what it computes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from parhelion.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable as Decorator
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, TypeVar
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.callable import Callable

@@ -7,11 +7,11 @@ ImageParam, a Param or a Func of its own for it, before `generate` is called.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
 from parhelion.ir.bindings import SET
 from parhelion.ir.build import imm

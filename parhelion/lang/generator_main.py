@@ -6,9 +6,10 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, here
 from parhelion.lang.autoscheduling import AutoschedulerParams, load_plugin
 from parhelion.lang.generator import Built, find_generator, registered_generators

@@ -7,9 +7,9 @@ update over the RDom, and stands for a call of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import overload
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import DefinitionError, TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import imm

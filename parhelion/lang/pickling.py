@@ -8,9 +8,9 @@ Funcs, images and Params of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import DefinitionError, HalideError, here
 from parhelion.ir.bindings import SET
 from parhelion.ir.expr import Expr

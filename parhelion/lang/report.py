@@ -4,9 +4,9 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, here
 from parhelion.ir.build import const_int
 from parhelion.ir.deep import run_deep

@@ -13,8 +13,7 @@ and all others happen lane by lane, so that lanes which meet add up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int, imm, select
 from parhelion.ir.expr import (
     Add,

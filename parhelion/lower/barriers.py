@@ -12,9 +12,10 @@ serial loop is for each iteration.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parhelion.analysis.linear import linear
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, block
 from parhelion.ir.expr import Expr, Let, Load, Var
 from parhelion.ir.rewrite import free_vars, nodes, substitute

@@ -14,11 +14,12 @@ are demanded that touch every part that any of them does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from parhelion.analysis.linear import linear
 from parhelion.analysis.rank import reads_data
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, const_int, int32, sub
 from parhelion.ir.expr import Div, Expr, FuncCall, Intrinsic, Max, Min, Var
 from parhelion.ir.function import Function

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import block
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function

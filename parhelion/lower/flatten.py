@@ -16,11 +16,11 @@ loops that fill it, so there the mins are subtracted from each coordinate:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.linear import build as build_linear
 from parhelion.analysis.linear import linear
+from parhelion.dataclass import dataclass
 from parhelion.errors import internal_assert
 from parhelion.ir.build import (
     add,

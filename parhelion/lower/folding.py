@@ -21,11 +21,12 @@ from and folded by; the pass `lower.relocate` rewrites them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parhelion.analysis.apart import apart
 from parhelion.analysis.interval import Interval, constant_interval
 from parhelion.analysis.monotonic import Monotonic, monotonic
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import const_int, int32, le, lor, sub
 from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var

@@ -23,8 +23,8 @@ and `acquired`); `fork_async` then makes two of one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import TRUE, add, block, int32, is_const, lt, select, sub
 from parhelion.ir.expr import Expr, FuncCall, Load

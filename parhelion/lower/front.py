@@ -6,8 +6,9 @@ What a step has found can be shown, as text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import is_true
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.text import text

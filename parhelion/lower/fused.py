@@ -20,8 +20,9 @@ there is within what it needs at all; outside of its range the stage is skipped:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     TRUE,
     add,

@@ -16,9 +16,10 @@ and none of the values may read what is stored between.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parhelion.analysis.linear import difference
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import block, const_int, imm, is_true
 from parhelion.ir.expr import Expr, Load, Ramp, Shuffle
 from parhelion.ir.node import Node

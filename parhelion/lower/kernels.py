@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parhelion.analysis.rank import reads_data
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     add,
     block,

@@ -15,8 +15,7 @@ added to all of them:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int, imm, int32
 from parhelion.ir.expr import (
     LE,

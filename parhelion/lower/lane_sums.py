@@ -15,8 +15,7 @@ the same to the bit in any order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S

@@ -22,11 +22,11 @@ From: the 2013 paper on dynamic scheduling, whose draft leaves open how code is 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from parhelion.analysis.bounds import bounds_of
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import (
     TRUE,

@@ -8,9 +8,9 @@ inside one branch of a Select, that this branch is mostly taken.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from parhelion.analysis.rank import is_small
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int, imm
 from parhelion.ir.expr import (
     LE,

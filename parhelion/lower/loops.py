@@ -21,9 +21,9 @@ only its stores, are predicated.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     add,
     div,

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import internal_assert
 from parhelion.ir.build import block, cast, int64, mul
 from parhelion.ir.expr import Expr, Intrinsic, Let, Reinterpret, StringImm, Var

@@ -14,7 +14,7 @@ may take.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from parhelion.analysis.interval import (
@@ -24,6 +24,7 @@ from parhelion.analysis.interval import (
     scale_interval,
 )
 from parhelion.analysis.linear import Linear, build
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr, Var

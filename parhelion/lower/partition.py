@@ -36,9 +36,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from parhelion.analysis.linear import difference
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import (
     add,

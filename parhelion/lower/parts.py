@@ -9,8 +9,8 @@ may be smaller than the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     add,
     block,

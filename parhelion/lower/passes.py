@@ -11,9 +11,10 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import FIRST_FUNC, Lowered

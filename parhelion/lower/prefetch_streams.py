@@ -25,10 +25,10 @@ docs/decisions/0008.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.monotonic import slope
 from parhelion.analysis.rank import reads_data, tree_size
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     add,
     block,

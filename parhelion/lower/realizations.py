@@ -9,8 +9,9 @@ by which its thread and those that use it keep in step (`lower.fork_async`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, int32, mul, sub
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function

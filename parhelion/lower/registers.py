@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, cast, imm, int32, mul, sub
 from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr

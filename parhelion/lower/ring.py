@@ -10,8 +10,7 @@ tail are, take none: each thread counts the iterations that it runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, eq, int32, is_const, mod, mul, select, sub
 from parhelion.ir.expr import Expr, Load, Var
 from parhelion.ir.function import Function

@@ -10,8 +10,9 @@ barrier must stand between the two on every way.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E

@@ -17,9 +17,10 @@ reads is under no condition of a thread's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parhelion.analysis.linear import Linear
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     add,
     cast,

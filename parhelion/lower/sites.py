@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import internal_assert
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt, Stmt

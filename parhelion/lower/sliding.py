@@ -26,10 +26,10 @@ inner loop or by the last one of the outer loop's iteration before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parhelion.analysis.monotonic import Monotonic, monotonic
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, int32, le, likely, lt, maximum, minimum, select, sub
 from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Function

@@ -13,10 +13,11 @@ A vector comparison has to hold in all lanes, so its lanes' least value decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parhelion.analysis.linear import Linear, build, difference, linear
 from parhelion.analysis.rank import is_small
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     add,
     conjunction,

@@ -8,9 +8,10 @@ it, on a copy of its own per calling stage, as Halide does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import internal_assert
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, Var

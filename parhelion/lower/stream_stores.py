@@ -35,11 +35,11 @@ limits are the processor's (`ir.tuning`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 
 from parhelion.analysis.linear import difference
 from parhelion.analysis.monotonic import slope
 from parhelion.analysis.rank import reads_data
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     block,
     cast,

@@ -17,8 +17,9 @@ it is there copies again. The run time does one thing at a time to a buffer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import block
 from parhelion.ir.expr import Expr, Intrinsic, Load
 from parhelion.ir.function import Function

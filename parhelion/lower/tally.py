@@ -13,8 +13,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Load, Var
 from parhelion.ir.function import Function, var_label

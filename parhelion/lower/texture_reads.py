@@ -15,10 +15,11 @@ the clamp, and begin no later than the storage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parhelion.analysis.linear import linear
 from parhelion.analysis.rank import reads_data
+from parhelion.dataclass import dataclass
 from parhelion.errors import internal_assert
 from parhelion.ir.build import (
     add,

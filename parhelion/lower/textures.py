@@ -12,8 +12,9 @@ as memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import add, div, int32, le, mul, sub
 from parhelion.ir.expr import Expr, StringImm

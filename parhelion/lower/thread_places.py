@@ -8,9 +8,9 @@ variable several values one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.linear import Linear, linear
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, block, const_int, imm, int32, sub
 from parhelion.ir.expr import LE, LT, And, Broadcast, Expr, Load, Ramp, Var
 from parhelion.ir.rewrite import Rewriter, nodes, substitute

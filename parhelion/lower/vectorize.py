@@ -16,9 +16,9 @@ A varying condition becomes a mask on loads and stores:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import internal_assert
 from parhelion.ir.build import (
     add,

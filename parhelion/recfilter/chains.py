@@ -11,11 +11,11 @@ applications", 1990: linear recurrences are scans of an associative operator.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.lang.effects import likely, undef
 from parhelion.lang.func import Func
 from parhelion.lang.functions import clamp, select

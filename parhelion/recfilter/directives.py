@@ -7,8 +7,8 @@ From: the 2015 paper, section 7, "Manual control".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, Site, here
 from parhelion.recfilter.dims import whole_number
 from parhelion.recfilter.tags import Kind, VarTag

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import (
     DefinitionError,
     Site,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.device import SIMULATED
 from parhelion.lang.func import Func
 from parhelion.recfilter.coefficients import amplified

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
 from parhelion.lang.arrays import UNMASKED, check_sizes, hides
 from parhelion.lang.buffer import Buffer

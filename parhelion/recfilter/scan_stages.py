@@ -10,11 +10,11 @@ it too, so these are a Func of their own.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 from parhelion.analysis.linear import linear
 from parhelion.analysis.recurrence import Recurrence
+from parhelion.dataclass import dataclass
 from parhelion.errors import here
 from parhelion.ir.build import (
     FALSE,

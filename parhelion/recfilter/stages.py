@@ -7,8 +7,9 @@ innermost first, what each of these is, and in whose loops a stage may be comput
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from parhelion.dataclass import dataclass
 from parhelion.lang.func import Func, Stage
 from parhelion.lang.rdom import RVar
 from parhelion.lang.var import Var

@@ -8,8 +8,9 @@ value among those that a tile leaves behind, and FULL, a dimension that is in no
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, here
 from parhelion.recfilter.dims import whole_number
 

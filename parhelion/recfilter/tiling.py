@@ -12,11 +12,12 @@ are new Funcs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.lang.effects import likely, undef
 from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func

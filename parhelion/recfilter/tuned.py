@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from parhelion.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.lang.effects import likely
 from parhelion.lang.func import Func, Stage
 from parhelion.lang.functions import clamp, select

@@ -22,9 +22,9 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.digest import SIZE, digest
 from parhelion.runtime.environment import number, warn
 from parhelion.runtime.folders import cache_folder, distrust, read_own

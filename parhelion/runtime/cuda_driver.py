@@ -9,9 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from dataclasses import dataclass
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.device import Device
 from parhelion.ir.device_status import Kind, error_name, explain, status
 from parhelion.runtime.after_fork import DATA, freed_by_forks

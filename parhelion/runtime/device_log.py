@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.runtime import devices
 from parhelion.runtime.context import Context
 

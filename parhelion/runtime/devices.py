@@ -11,10 +11,10 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from parhelion.codegen.target import host_target, named_device
+from parhelion.dataclass import dataclass
 from parhelion.errors import here
 from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
 from parhelion.runtime.context import (

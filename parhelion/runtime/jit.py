@@ -17,11 +17,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from parhelion.codegen.target import host_target
+from parhelion.dataclass import dataclass
 from parhelion.errors import InternalError
 from parhelion.ir.target import Target, generic_target
 from parhelion.runtime import faults, helpers

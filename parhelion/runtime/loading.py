@@ -6,11 +6,12 @@ import ctypes
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from parhelion.codegen.kernel_image import IMAGE
 from parhelion.codegen.target import host_target
+from parhelion.dataclass import dataclass
 from parhelion.ir.target import Target
 from parhelion.runtime import helpers, jit
 

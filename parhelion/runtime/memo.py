@@ -18,9 +18,10 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import MutableSequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import BoundsError, here
 from parhelion.runtime.after_fork import DATA, freed_by_forks
 from parhelion.runtime.threads import python_function

@@ -15,9 +15,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from parhelion.codegen.target import host_target
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, here
 from parhelion.ir.names import plain_name, shown_names
 from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.names import plain_name
 from parhelion.runtime.device_log import Entry
 from parhelion.runtime.device_log_ir import LAUNCH, TO_DEVICE, TO_HOST

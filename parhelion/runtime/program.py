@@ -12,10 +12,11 @@ import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site, here
 from parhelion.ir import deep, images, node
 from parhelion.ir.build import const_int, int32

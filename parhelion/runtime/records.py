@@ -13,10 +13,10 @@ import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from parhelion.codegen.failure_site import FailureSite
+from parhelion.dataclass import dataclass
 from parhelion.ir import expr as E
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Expr, StringImm, Var

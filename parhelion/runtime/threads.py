@@ -13,11 +13,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
 from parhelion.codegen.target import host_target
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, here
 from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
 from parhelion.runtime.context import Context

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import internal_assert
 from parhelion.ir.names import shown_names
 from parhelion.runtime.context import decode_number

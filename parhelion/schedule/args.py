@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, SupportsIndex, TypeAlias, runtime_checkable
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, ScheduleError, here
 from parhelion.ir.build import cast, const_int, int32
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var

@@ -17,8 +17,8 @@ one by one, and 5 if the last two are folded first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     TRUE,
     add,

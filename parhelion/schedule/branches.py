@@ -11,8 +11,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir.build import TRUE, is_false, is_true, land
 from parhelion.ir.expr import Expr

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from parhelion.analysis.linear import Linear, linear
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import (
     Add,

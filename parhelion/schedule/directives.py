@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir.changes import Changing
 from parhelion.ir.expr import Expr, Var

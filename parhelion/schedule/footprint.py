@@ -14,10 +14,11 @@ smaller one is taken.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parhelion.analysis.linear import build, difference, linear
 from parhelion.analysis.rank import is_pure, reads_data
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import (

@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir.deep import run_deep
 from parhelion.ir.digest import hasher
@@ -41,7 +42,7 @@ class NotPortable(Exception):
     this file cannot tell from others of its kind."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Key:
     """digest: in hexadecimal digits. symbols: the images and Params met, in order; for
     equal digests the same but for their names. names: of all that was met and may be

@@ -8,8 +8,8 @@ compiled code checks it before any pixel is computed (`lower.prologue`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir.build import (
     FALSE,

@@ -14,9 +14,9 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, Site
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, Extern, Var

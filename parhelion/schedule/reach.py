@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Imm, Load, Var
@@ -72,7 +73,7 @@ def contents(f: Function) -> list[object]:
     return parts
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class _Mentions:
     """What the expressions of one definition refer to."""
 

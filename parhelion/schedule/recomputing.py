@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir.deep import run_deep
 from parhelion.ir.evaluate import evaluate

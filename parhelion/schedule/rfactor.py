@@ -10,8 +10,8 @@ what guarded them as a predicate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import (
     FALSE,

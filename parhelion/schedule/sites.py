@@ -9,8 +9,8 @@ what messages show (legal sites, the loop nest) come from here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad
 from parhelion.ir.function import Definition, Function

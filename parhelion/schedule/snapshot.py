@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.symbols import BufferSym

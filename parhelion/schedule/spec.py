@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.deep import run_deep

@@ -9,8 +9,8 @@ compile it sees definitions through `body` and `called`; the interpreter does no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import Rewriter

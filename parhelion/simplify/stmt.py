@@ -9,12 +9,13 @@ before, the bounds of loops whose variables do not carry them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from parhelion.analysis.facts import Facts
 from parhelion.analysis.interval import is_index_type
 from parhelion.analysis.rank import is_pure, reads_data
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, block, const_int, imm, is_const, lnot, sub
 from parhelion.ir.expr import Add, Broadcast, Expr, Imm, Intrinsic, Load, Ramp, Var
 from parhelion.ir.intrinsics import LIKELY

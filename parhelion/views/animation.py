@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
 from parhelion.ir.bindings import SET
 from parhelion.ir.deep import run_deep

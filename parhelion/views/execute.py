@@ -12,9 +12,10 @@ asks for it first, while others that ask for it wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import BoundsError, HalideError, InternalError, here
 from parhelion.ir.evaluate import Evaluator, Value
 from parhelion.ir.expr import (

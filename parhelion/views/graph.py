@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.linear import linear
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Max, Min, Var
 from parhelion.ir.function import Function, ReductionDomain

@@ -9,7 +9,8 @@ the neighbours, and then places as near to the neighbours as the order allows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from parhelion.dataclass import dataclass
 
 Place = tuple[float, float]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function, ReductionDomain, dim_name

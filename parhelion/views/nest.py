@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
+from parhelion.dataclass import dataclass
 from parhelion.views.page import styled
 
 _WORD = re.compile(

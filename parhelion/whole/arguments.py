@@ -8,11 +8,12 @@ value of it.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.lang.arrays import AXIS_ORDER, array_of, pixel_type
 from parhelion.lang.buffer import Buffer

@@ -8,9 +8,10 @@ axis has a letter or, where nobody named it, None.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from parhelion.analysis.facts import Facts
+from parhelion.dataclass import dataclass
 from parhelion.errors import DefinitionError, here
 from parhelion.ir.build import const_int, imm, int32, le
 from parhelion.ir.expr import Cast, FuncCall, ImageLoad

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.lang.arrays import AXIS_ORDER
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import const_int, imm

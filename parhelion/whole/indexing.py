@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import const_int, int32

@@ -8,11 +8,11 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import (
     BoundsError,
     HalideError,

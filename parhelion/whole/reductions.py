@@ -8,8 +8,8 @@ that their order does not matter much.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32

@@ -8,8 +8,9 @@ line that asks for it, and looked at when the sizes of a call are known.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import BoundsError, LiteralError, Site
 from parhelion.ir.build import const_int
 from parhelion.ir.evaluate import evaluate

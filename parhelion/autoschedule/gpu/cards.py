@@ -8,8 +8,9 @@ measured by this project.
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.device import Device
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +36,7 @@ from parhelion.autoschedule.model.plan import Level
 from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions, Spans, extents, hull
 from parhelion.autoschedule.pipeline.work import Access, Copies, Work, element_bytes
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 

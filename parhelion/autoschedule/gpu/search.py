@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
@@ -29,6 +29,7 @@ from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.pipeline.work import element_bytes
 from parhelion.autoschedule.search.base import Descent
 from parhelion.autoschedule.search.state import ComputeLevel
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 from parhelion.schedule.modes import by_loops
 from parhelion.schedule.order import realization_order

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt

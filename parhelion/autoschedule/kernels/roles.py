@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.autoschedule.pipeline.graph import GraphStage
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
 from parhelion.schedule import deps
 from parhelion.schedule.modes import by_loops

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from parhelion.dataclass import dataclass
 
 #: Loops over blocks, and over threads, that a kernel can have.
 MOST_LOOPS = 3

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.autoschedule.calls import RVarArg, VarArg, var_arg
 from parhelion.autoschedule.kernels.roles import SMALL, Roles
 from parhelion.autoschedule.kernels.shape import Shape, fused
 from parhelion.autoschedule.pipeline.graph import GraphStage
 from parhelion.autoschedule.script import Script
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
 from parhelion.schedule.args import is_rvar
 from parhelion.schedule.directives import TailStrategy

@@ -13,13 +13,13 @@ import os
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from parhelion.autoschedule.machine import fit as fits
 from parhelion.autoschedule.machine.fit import Fit
 from parhelion.autoschedule.machine.kernels import Bench
 from parhelion.autoschedule.machine.machine import Machine, host
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError
 
 #: The environment variable, and its value for the constants set by hand.

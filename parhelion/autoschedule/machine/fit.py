@@ -19,7 +19,7 @@ import statistics
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeGuard
@@ -27,6 +27,7 @@ from typing import TypeGuard
 from parhelion.autoschedule.machine.families import EMERALD_RAPIDS, Family
 from parhelion.autoschedule.machine.families.emerald_rapids import USUAL
 from parhelion.autoschedule.machine.machine import Machine
+from parhelion.dataclass import dataclass
 from parhelion.runtime.folders import cache_folder, read_regular
 
 #: Changes whenever kernels, their usual times or the file do.

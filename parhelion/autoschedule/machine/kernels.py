@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from parhelion.codegen.target import host_target
+from parhelion.dataclass import dataclass
 from parhelion.runtime import jit
 
 #: Bytes of what the nearest cache holds, of a line of a cache, and of a page.

@@ -8,11 +8,11 @@ measures, and keeps in the user's cache folder.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from parhelion.autoschedule.machine.families import EMERALD_RAPIDS, Family, family_of
+from parhelion.dataclass import dataclass
 from parhelion.ir.target import Target
 
 #: How much of the last-level cache, which others use too, still holds what was written

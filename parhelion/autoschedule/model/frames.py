@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from parhelion.autoschedule.model.plan import Level, Loops
 from parhelion.autoschedule.pipeline.graph import GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions, joint
 from parhelion.autoschedule.pipeline.work import element_bytes
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 

@@ -8,7 +8,6 @@ level 0 is inside all of them, the last one is outside of all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from parhelion.autoschedule.model.scattered import Scattered
 from parhelion.autoschedule.pipeline.graph import GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions, Spans, hull
 from parhelion.autoschedule.pipeline.work import element_bytes
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 Numbers = NDArray[np.float64]

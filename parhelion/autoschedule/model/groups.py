@@ -15,7 +15,6 @@ second-level cache only until it is read last.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +29,7 @@ from parhelion.autoschedule.model.pages import Copied
 from parhelion.autoschedule.model.plan import Level, Loops
 from parhelion.autoschedule.pipeline.graph import Graph, GraphStage
 from parhelion.autoschedule.pipeline.regions import Regions
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parhelion.autoschedule.pipeline.graph import Source
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 

@@ -9,11 +9,11 @@ together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.rank import reads_data
 from parhelion.autoschedule.pipeline.graph import Source
 from parhelion.autoschedule.pipeline.work import Access
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.rewrite import nodes
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.rank import reads_data
 from parhelion.autoschedule.machine.machine import Machine
 from parhelion.autoschedule.pipeline.graph import GraphStage, Source
 from parhelion.autoschedule.pipeline.work import Access, Work
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars

@@ -8,7 +8,7 @@ as that pays, the greatest benefit first.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from parhelion.autoschedule.mullapudi.model import Floats, Model, Sizes, counts
 from parhelion.autoschedule.mullapudi.params import Limits
 from parhelion.autoschedule.mullapudi.tiles import VECTORS, tile_sizes
 from parhelion.autoschedule.pipeline.graph import GraphStage
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 from parhelion.schedule.modes import by_loops
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parhelion.autoschedule.pipeline.graph import (
     Graph,
@@ -13,6 +13,7 @@ from parhelion.autoschedule.pipeline.graph import (
     can_inline,
 )
 from parhelion.autoschedule.pipeline.work import Work
+from parhelion.dataclass import dataclass
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Function

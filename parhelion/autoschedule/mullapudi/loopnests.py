@@ -7,13 +7,13 @@ at all.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from math import inf, prod
 
 from parhelion.autoschedule.calls import RVarArg, VarArg, var_arg
 from parhelion.autoschedule.mullapudi.tiles import innermost
 from parhelion.autoschedule.pipeline.graph import GraphStage
 from parhelion.autoschedule.script import Script
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Var
 from parhelion.schedule.args import is_rvar

@@ -7,7 +7,6 @@ All is asked for many tiles at once: sizes are NumPy arrays with one entry for e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from parhelion.autoschedule.pipeline.evaluators import Number
 from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions, Spans, hull
 from parhelion.autoschedule.pipeline.work import Work, element_bytes
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
 

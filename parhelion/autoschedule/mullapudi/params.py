@@ -6,10 +6,11 @@ Automatically Scheduling Halide Image Processing Pipelines (2016), sections 4.2 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from parhelion.autoschedule.machine.machine import host
 from parhelion.autoschedule.params import Parameter, Parameters
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.device import Device
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 
 import numpy as np
@@ -34,6 +34,7 @@ from parhelion.autoschedule.pipeline.growth import Growth
 from parhelion.autoschedule.pipeline.regions import Regions, extents
 from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.script import Script
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
@@ -90,6 +91,10 @@ class Style:
         return 2 if self.outermost else params.parallelism_threshold
 
 
+#: The paper's algorithm, whole.
+PUBLISHED = Style()
+
+
 class Plan:
     """What the paper's algorithm makes of a pipeline; nothing of it is applied.
 
@@ -102,7 +107,7 @@ class Plan:
         sizes: Sizes,
         params: Limits,
         forced: Forced | None = None,
-        style: Style = Style(),
+        style: Style = PUBLISHED,
     ) -> None:
         self.style = style
         self.outputs, self.sizes, self.params = tuple(outputs), sizes, params

@@ -8,9 +8,10 @@ of what is left are those of the code that will run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var

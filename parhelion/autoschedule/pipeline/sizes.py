@@ -6,9 +6,10 @@ They are of outputs, inputs and Params: what the user gave, promised, estimated 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.bindings import SET
 from parhelion.ir.build import const_int

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeVar
 
 from parhelion.analysis.linear import linear
 from parhelion.autoschedule.pipeline.edges import Steady
 from parhelion.autoschedule.pipeline.graph import GraphStage, Recoordinate, Source
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var

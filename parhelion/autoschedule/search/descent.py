@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from parhelion.autoschedule.search.shapes import (
     small_in_rows,
     tile_choices,
 )
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 #: How many blocks of registers are looked at with all tiles.

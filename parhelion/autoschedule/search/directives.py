@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from parhelion.autoschedule.calls import RVarArg, VarArg, var_arg
 from parhelion.autoschedule.machine.machine import Machine
@@ -19,6 +19,7 @@ from parhelion.autoschedule.pipeline.work import Work, element_bytes
 from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search.levels import Levels
 from parhelion.autoschedule.search.padding import Padding
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import (

@@ -8,11 +8,10 @@ of writer and readers anew for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from parhelion.autoschedule.model.plan import Group
 from parhelion.autoschedule.model.throughput import load_time, registers_of
 from parhelion.autoschedule.search.state import State
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 from parhelion.schedule.modes import is_whole
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parhelion.autoschedule.model.plan import Group, Level
 from parhelion.autoschedule.pipeline.graph import Graph
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from parhelion.autoschedule.model.throughput import one_by_one
 from parhelion.autoschedule.pipeline.freedom import Freedom
 from parhelion.autoschedule.pipeline.graph import Graph, GraphStage
 from parhelion.autoschedule.search.shapes import plain_loops, row_dimension
+from parhelion.dataclass import dataclass
 from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars

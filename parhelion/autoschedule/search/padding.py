@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from parhelion.autoschedule.model.plan import Group, Level
 from parhelion.autoschedule.pipeline.graph import Source
 from parhelion.autoschedule.pipeline.regions import Regions, Spans
 from parhelion.autoschedule.pipeline.work import element_bytes
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 #: Rows must not become longer than by this share.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from parhelion.autoschedule.calls import Made, RVarArg, VarArg, var_arg
@@ -24,6 +24,7 @@ from parhelion.autoschedule.search.base import GUESS, Descent
 from parhelion.autoschedule.search.layout import StorageOrder
 from parhelion.autoschedule.search.shapes import lanes_for
 from parhelion.autoschedule.search.state import State, sorted_members
+from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError
 from parhelion.ir.expr import Intrinsic
 from parhelion.ir.expr import Var as IRVar

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from parhelion.autoschedule.model.code_size import dear_group
@@ -17,6 +16,7 @@ from parhelion.autoschedule.model.groups import Model
 from parhelion.autoschedule.model.plan import Group, Level, Plan
 from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.pipeline.work import Work
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ in memory in the wrong order, with another one. The cheapest schedule stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from parhelion.autoschedule.decisions import Decision, Option
@@ -29,6 +29,7 @@ from parhelion.autoschedule.search.on_demand import (
 )
 from parhelion.autoschedule.search.rfactor import Factoring, Reduction, Way, reductions
 from parhelion.autoschedule.search.state import State
+from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 from parhelion.lang.target_api import Target
 

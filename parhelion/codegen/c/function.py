@@ -11,7 +11,6 @@ own is computed before it is used. Functions such as `exp` are those of the C li
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from parhelion.codegen.asked import answer, of_params, passes
 from parhelion.codegen.backends import backend_of
@@ -24,6 +23,7 @@ from parhelion.codegen.c.text import Text, c_type
 from parhelion.codegen.c.tidy import used_helpers, without_unused, words
 from parhelion.codegen.structs import C_STRUCTS
 from parhelion.codegen.tables import Tables
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, here
 from parhelion.ir import build
 from parhelion.ir import expr as E

@@ -8,9 +8,8 @@ is left to find out here is what OpenMP cannot say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from parhelion.analysis.linear import difference, linear
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S

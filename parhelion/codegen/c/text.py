@@ -7,12 +7,13 @@ a value does besides (printing, failing) happens before it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from parhelion.codegen.c.names import is_macro
 from parhelion.codegen.c.support import HELPER, KEYWORDS, helper
 from parhelion.codegen.tables import Tables
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, InternalError
 from parhelion.ir.expr import Expr, FloatImm, Imm, Load, Var
 from parhelion.ir.failures import HALIDE_CODES

@@ -12,10 +12,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import HalideError, InternalError
 
 #: Where toolkits are, and the packages on PyPI that have the assembler: the first one

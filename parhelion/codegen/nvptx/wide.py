@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import gcd
 
 from parhelion.analysis.linear import linear
@@ -28,6 +28,7 @@ from parhelion.analysis.modulus import alignment
 from parhelion.analysis.rank import reads_data
 from parhelion.codegen.memory import as_ramp
 from parhelion.codegen.nvptx.module import WIDEST, Kernels, Places
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S

@@ -12,13 +12,13 @@ far apart, such as those of rows and Tuples, share what says so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from parhelion.codegen.addresses import address, offset_pointer, wide_value
 from parhelion.codegen.expr import broadcast
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.vector import concatenate, slice_lanes, widen
 from parhelion.codegen.writer import Function
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr

@@ -11,12 +11,12 @@ be storage of a size known here, and the indices known to lie in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.vector import concatenate, slice_lanes, widen
 from parhelion.codegen.writer import Function
+from parhelion.dataclass import dataclass
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
 from parhelion.ir.target import Target

@@ -4,8 +4,8 @@ header (section 3.2.3 of the paper)."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.c_interface import Interface
 from parhelion.forma.c_sizes import HELPERS, c_size
 from parhelion.forma.cuda.kernels import DeviceCode, Fields, Texture

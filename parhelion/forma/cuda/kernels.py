@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import InternalError
 from parhelion.forma.c_interface import Interface
 from parhelion.forma.c_sizes import c_size

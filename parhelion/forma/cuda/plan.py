@@ -9,8 +9,8 @@ reads are all inside of what is read, and another for the rest, which asks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.forma.c_sizes import Names
 from parhelion.forma.sizes import Size
 from parhelion.forma.stages import (

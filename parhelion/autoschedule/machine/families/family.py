@@ -7,8 +7,9 @@ costs that were set by hand on one of it, and what `kernels` shows there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from parhelion.dataclass import dataclass
 from parhelion.ir.target import Target
 
 
