@@ -129,7 +129,8 @@ def outlined(
     """Writes a statement as a function of int32 indices and a closure.
 
     indices: by the names of the parameters, the Vars that they are, if any. Returns the
-    function's name and what the closure must hold, as (type, the caller's text).
+    name of a function that does this and what its closure must hold, as (type, the
+    caller's text).
     """
     free, buffers = uses(f, s)
     module = f.module
@@ -182,8 +183,7 @@ def outlined(
     end_streams(body)
     body.out("  ret i32 0")
     effects.write_exits(body)
-    body.finish()
-    return name, fields
+    return body.shared(), fields
 
 
 def _struct(fields: list[tuple[str, str]]) -> str:

@@ -99,6 +99,8 @@ EFFECT = BufferSym("effect", UInt(8), 0, "internal")
 
 _NOTHING: frozenset[BufferSym] = frozenset()
 _PLAIN = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*\Z")
+#: Metadata that each buffer and each loop has of its own.
+_OWN = re.compile(r"(!tbaa|!llvm\.loop) !\d+")
 
 
 def quoted(name: str) -> str:
@@ -162,6 +164,8 @@ class Module:
         #: The functions that compute so many parts, and which of a thunk's they are.
         self.productions: dict[tuple[BufferSym, int], tuple[str, int]] = {}
         self._names: dict[str, int] = {}
+        #: The names of functions that were written once for all that are alike.
+        self._shared: dict[str, str] = {}
         #: Writes a loop over blocks into the module of kernels; None in a simulation.
         self.write_kernel: Callable[[S.For], DeviceKernel] | None = None
 
@@ -252,6 +256,27 @@ class Module:
         n = self._names.get(wish)
         self._names[wish] = 0 if n is None else n + 1
         return wish if n is None else self.unique(f"{wish}.{n}")
+
+    def share(self, name: str, header: str, body: str) -> str:
+        """Adds a function unless there is one that does the same, and returns the name
+        of the one there is.
+
+        Functions do the same that differ in the numbers of the metadata of buffers and
+        loops alone, if equal ones stand where equal ones stood: what metadata says is
+        which accesses of a function are of different buffers. Stages that are computed
+        alike, of which pyramids have many, are such functions of closures.
+        """
+        numbers: dict[str, int] = {}
+
+        def numbered(found: re.Match[str]) -> str:
+            return f"{found[1]} {numbers.setdefault(found[0], len(numbers))}"
+
+        unnamed = header.replace(f"@{quoted(name)}", "@", 1)
+        key = _OWN.sub(numbered, f"{unnamed} {body}")
+        there = self._shared.setdefault(key, name)
+        if there is name:
+            self.functions.append(f"{header} {body}")
+        return there
 
     def kernel_name(self, wish: str) -> str:
         """A name for a kernel that PTX takes, and that no other of the module has."""

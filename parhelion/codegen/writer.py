@@ -413,8 +413,13 @@ class Function:
 
     def finish(self) -> None:
         """Closes the function and hands its text to the module."""
+        self.module.functions.append(f"{self.header} {self._body()}")
+
+    def shared(self) -> str:
+        """Closes an internal function and hands it to the module, which may have it
+        already (see `Module.share`). Returns the name that it is called by."""
+        return self.module.share(self.symbol, self.header, self._body())
+
+    def _body(self) -> str:
         lines = self.pop()
-        self.module.functions.append(
-            "\n".join([f"{self.header} {{", "entry:", *self.entry, *lines, *self.cold])
-            + "\n}\n"
-        )
+        return "\n".join(["{", "entry:", *self.entry, *lines, *self.cold, "}\n"])
