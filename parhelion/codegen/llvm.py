@@ -92,7 +92,7 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     device.leave(f, kept)
     f.out("  ret i32 0")
     effects.write_exits(f)
-    f.finish()
+    f.finish(once=True)
     text = module.text(lowered.name)
     profiled = profiling.told(module)
     failures = tuple(module.failures)

@@ -27,6 +27,9 @@ from parhelion.ir.symbols import BufferSym
 #: Emits one kind of expression node into a function; returns the value's text.
 Handler = Callable[["Function", Any], str]
 
+#: Lines of a function from which on improving it takes LLVM longer than it is worth.
+LONG = 4000
+
 #: Filled by the modules `expr`, `vector`, `memory` and `intrinsics`.
 EXPRESSIONS: dict[type[Expr], Handler] = {}
 
@@ -411,9 +414,17 @@ class Function:
             return other
         return f"call void @ph_free(ptr %ctx, ptr {pointer})"
 
-    def finish(self) -> None:
-        """Closes the function and hands its text to the module."""
-        self.module.functions.append(f"{self.header} {self._body()}")
+    def finish(self, once: bool = False) -> None:
+        """Closes the function and hands its text to the module.
+
+        once: whether it is run once for a whole image. If it is long then, and has no
+            loops, LLVM is kept from improving it: of what hundreds of checks say of a
+            size, it asks all at each mention.
+        """
+        body = self._body()
+        long = once and body.count("\n") > LONG and ", !llvm.loop " not in body
+        kept = "noinline optnone " if long else ""
+        self.module.functions.append(f"{self.header} {kept}{body}")
 
     def shared(self) -> str:
         """Closes an internal function and hands it to the module, which may have it
