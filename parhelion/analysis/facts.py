@@ -45,6 +45,7 @@ class Facts:
         "nonneg",
         "intervals",
         "vars",
+        "_about",
         "_assumed",
         "_facts",
     )
@@ -57,12 +58,16 @@ class Facts:
         nonneg: tuple[Linear, ...],
         intervals: dict[Expr, Interval],
         vars: frozenset[Var],
+        about: dict[Expr, tuple[tuple[int, Linear], ...]],
     ) -> None:
         self.truths = truths
         self.falsehoods = falsehoods
         self.nonneg = nonneg
         self.intervals = intervals
         self.vars = vars
+        #: Of each atom the forms in `nonneg` that have it, with their numbers from the
+        #: oldest on.
+        self._about = about
         self._assumed: dict[Expr, Facts] = {}
         self._facts: dict[Expr, Fact] = {}
 
@@ -85,10 +90,11 @@ class Facts:
 
     def fact(self, e: Expr) -> Fact:
         """The interval and tameness of `e` here."""
-        if not self.intervals or self.vars.isdisjoint(free_vars(e)):
-            return fact(e)
         found = self._facts.get(e)
         if found is None:
+            if not self.intervals or self.vars.isdisjoint(free_vars(e)):
+                found = self._facts[e] = fact(e)
+                return found
             made, is_tame = compute_fact(e, self.fact)
             if type(e) is Var and e.value is not None and e.value in self.intervals:
                 made = made.intersect(self.intervals[e.value])
@@ -102,6 +108,20 @@ class Facts:
                         is_tame = is_tame or e.type.is_int_or_uint()
             found = self._facts[e] = made, is_tame
         return found
+
+    def about(self, form: Linear) -> list[Linear]:
+        """Of the forms in `nonneg` those with an atom of another, in their order.
+
+        The checks of a large pipeline leave hundreds, and each atom is in a few.
+        """
+        known = self._about
+        found = [known[atom] for atom in form.terms if atom in known]
+        if not found:
+            return []
+        if len(found) == 1:
+            return [other for _, other in reversed(found[0])]
+        together = {number: other for forms in found for number, other in forms}
+        return [together[number] for number in sorted(together, reverse=True)]
 
     def forget(self) -> None:
         """Drops what is cached here, which holds nodes."""
@@ -201,13 +221,20 @@ class _Gathered:
         free: frozenset[Var] = base.vars
         for e in (*self.truths, *self.falsehoods, *self.intervals):
             free |= free_vars(e)
+        about = base._about
+        if self.nonneg:
+            about = dict(about)
+            for i, form in enumerate(reversed(self.nonneg), len(base.nonneg)):
+                for atom in form.terms:
+                    about[atom] = (*about.get(atom, ()), (i, form))
         return Facts(
             base.truths | self.truths,
             base.falsehoods | self.falsehoods,
             (*self.nonneg, *base.nonneg),
             base.intervals | self.intervals,
             free,
+            about,
         )
 
 
-Facts.EMPTY = Facts(frozenset(), frozenset(), (), {}, frozenset())
+Facts.EMPTY = Facts(frozenset(), frozenset(), (), {}, frozenset(), {})

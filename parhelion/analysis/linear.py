@@ -100,6 +100,30 @@ def sum_interval(form: Linear, get: Get) -> Interval:
     return interval_of((lo, hi))
 
 
+def least_of_sum(
+    form: Linear, k: int, other: Linear, times: int, get: Get
+) -> Number | None:
+    """The least that k * form + times * other can be, as `sum_interval` tells, None if
+    that is unbounded; the sum is not made for it."""
+    found: Number = k * form.const + times * other.const
+    mine, theirs = form.terms, other.terms
+    for atom, c in mine.items():
+        total = k * c + times * theirs.get(atom, 0)
+        if total:
+            bound = get(atom)[0][total < 0]
+            if bound is None:
+                return None
+            found += bound * total
+    for atom, c in theirs.items():
+        if atom not in mine:
+            total = times * c
+            bound = get(atom)[0][total < 0]
+            if bound is None:
+                return None
+            found += bound * total
+    return found
+
+
 _set_linear = Expr._linear.__set__  # type: ignore[attr-defined]
 
 

@@ -517,9 +517,11 @@ _HANDLERS: dict[type[Expr], Callable[[ExprSimplifier, Any], Expr]] = {
     Intrinsic: ExprSimplifier.on_intrinsic,
 }
 
-#: Simplifiers by facts, so that their memos serve every pass of a compile.
+#: Simplifiers by facts, so that their memos serve every pass of a compile. (Of large
+#: pipelines each of a thousand checks leaves facts, and what is simplified under the
+#: last is asked again by all passes.)
 _ENGINES: dict[Facts, ExprSimplifier] = {}
-_MOST_ENGINES = 256
+_MOST_ENGINES = 4096
 #: Nodes that the memo may keep alive between compiles.
 _MOST_MEMO = 200_000
 

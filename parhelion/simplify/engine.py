@@ -6,7 +6,7 @@ from typing import Protocol
 
 from parhelion.analysis.facts import Facts
 from parhelion.analysis.interval import Interval
-from parhelion.analysis.linear import Linear, linear, sum_interval
+from parhelion.analysis.linear import Linear, least_of_sum, linear, sum_interval
 from parhelion.ir.expr import Expr, Imm, Max, Min, Var
 
 
@@ -42,14 +42,12 @@ def known_sign(form: Linear, facts: Facts) -> bool | None:
         return True
     if hi is not None and hi < 0:
         return False
-    for known in facts.nonneg:
-        if form.terms.keys().isdisjoint(known.terms):
-            continue
-        lo = form_interval(form.plus(known, -1), facts).lo
+    for known in facts.about(form):
+        lo = least_of_sum(form, 1, known, -1, facts.fact)
         if lo is not None and lo >= 0:
             return True
-        hi = form_interval(form.plus(known, 1), facts).hi
-        if hi is not None and hi < 0:
+        hi = least_of_sum(form, -1, known, -1, facts.fact)
+        if hi is not None and hi > 0:
             return False
     for atom, k in form.terms.items():
         if type(atom) is Var:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parhelion.analysis.facts import Facts
 from parhelion.analysis.interval import Interval
+from parhelion.analysis.linear import least_of_sum, linear
 from parhelion.ir import build as B
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Load, Var
@@ -74,3 +75,35 @@ def test_one_place_has_one_facts() -> None:
     assert EMPTY.assume(p) is EMPTY.assume(p)
     assert not EMPTY
     assert EMPTY.assume(p)
+
+
+def test_inequalities_are_found_by_what_they_mention() -> None:
+    z = Var("z", INT32)
+    pairs = [(x, y), (y, z), (x, z), (z, x), (y, x)]
+    facts = EMPTY
+    for a, b in pairs:
+        facts = facts.assume(E.LE(a, E.Mul(b, k(2))))
+    # Together in one condition, too: the first of them is the older one.
+    facts = facts.assume(E.And(E.LT(x, y), E.LT(E.Mul(y, k(3)), z)))
+    assert len(facts.nonneg) == 7
+    for e in (x, y, z, E.Add(x, y), E.Add(E.Add(x, y), z), f):
+        form = linear(e)
+        wanted = [g for g in facts.nonneg if not g.terms.keys().isdisjoint(form.terms)]
+        assert facts.about(form) == wanted
+
+
+def test_the_least_of_a_sum_is_that_of_the_sum_that_is_made() -> None:
+    facts = EMPTY.assume(E.And(E.LE(k(2), x), E.LE(y, k(9))))
+    forms = [E.Add(x, y), E.Sub(x, y), E.Add(E.Mul(x, k(-3)), k(5)), x, y, k(4)]
+    for a in map(linear, forms):
+        for b in map(linear, forms):
+            for m in (1, -1):
+                for n in (2, -1):
+                    made = a.scaled(m).plus(b, n)
+                    lows = [facts.interval(e) for e in made.terms]
+                    wanted: float | None = made.const
+                    for (lo, hi), c in zip(lows, made.terms.values(), strict=True):
+                        bound = lo if c > 0 else hi
+                        known = wanted is not None and bound is not None
+                        wanted = wanted + bound * c if known else None  # type: ignore[operator]
+                    assert least_of_sum(a, m, b, n, facts.fact) == wanted
