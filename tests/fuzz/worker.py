@@ -17,6 +17,7 @@ from tests.fuzz.bugs import plant
 from tests.fuzz.case import Case
 from tests.fuzz.execute import Outcome, Report, run_quietly
 from tests.fuzz.process import NoAnswer, Process
+from tests.support import objects
 
 #: One case takes a fraction of a second; one that takes so long hangs.
 SECONDS = 120.0
@@ -57,6 +58,7 @@ def main() -> None:
     from tests.fuzz.reduction import parse
 
     faulthandler.enable()
+    objects.share()
     bugs = [a for a in sys.argv[1:] if a != "--guarded"]
     guard = Guard() if "--guarded" in sys.argv else None
     for bug in bugs:

@@ -39,6 +39,13 @@ def end() -> None:
     shutil.rmtree(os.environ.pop(_VARIABLE), ignore_errors=True)
 
 
+def share() -> None:
+    """Has LLVM asked once for each text in a process that a test has started; one that
+    none has started goes on as it is."""
+    if _VARIABLE in os.environ:
+        jit.made_object = made_once
+
+
 def programs() -> Path:
     """The folder of the cache of whole programs of this run."""
     return Path(os.environ[_VARIABLE]) / "programs"
