@@ -250,6 +250,8 @@ from parhelion.whole.functions import where as where
 
 if TYPE_CHECKING:
     from parhelion import filters as filters
+    from parhelion.adjoint.derivative import Derivative as Derivative
+    from parhelion.adjoint.derivative import propagate_adjoints as propagate_adjoints
     from parhelion.autoschedule.result import (
         AutoSchedulerResults as AutoSchedulerResults,
     )
@@ -317,6 +319,7 @@ autoschedule = _autoschedule
 
 #: Names that many programs never use, and where they are found when one does.
 _LATER = {
+    "adjoint.derivative": ("Derivative", "propagate_adjoints"),
     "autoschedule.result": ("AutoSchedulerResults",),
     "lang.extension": ("build_extension",),
     "lang.generator": (
@@ -364,12 +367,10 @@ _NOT_YET = frozenset(
         "ArgInfoDirection",
         "ArgInfoKind",
         "ArgumentEstimates",
-        "Derivative",
         "LinkageType",
         "Parameter",
         "VarOrRVar",
         "link_modules",
-        "propagate_adjoints",
         "target_arch_is",
         "target_bits",
         "target_has_feature",

@@ -30,6 +30,7 @@ LAYERS = (
     ("lang",),
     ("imageio",),
     ("autoschedule",),
+    ("adjoint",),
     ("whole",),
     ("filters",),
     ("recfilter", "forma"),

@@ -1,0 +1,2 @@
+"""Reverse-mode differentiation: of a pipeline, the pipeline that computes its
+gradients."""
