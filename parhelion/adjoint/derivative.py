@@ -222,7 +222,9 @@ def propagate_adjoints(
     return Derivative(Gradients({f: (region, seeds(f, adjoint, region))}), output)
 
 
-def seeds(f: Function, adjoint: Func | Buffer | None, region: Region) -> list[Adjoint]:
+def seeds(
+    f: Function, adjoint: Func | Buffer | ImageParam | None, region: Region
+) -> list[Adjoint]:
     """The adjoint of each value of an output, 0 outside of its region."""
     made = []
     for i, t in enumerate(f.types):

@@ -20,6 +20,7 @@ from parhelion.errors import (
     TypeMismatchError,
     here,
 )
+from parhelion.ir.expr import Var
 from parhelion.lang.callable import Callable as Compiled
 from parhelion.lang.func import Func
 from parhelion.lang.param import Param
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
     from parhelion.lang.module import OutputFileType
     from parhelion.lang.target_api import Target
+    from parhelion.whole.gradients import GradientProgram
 
 _R = TypeVar("_R")
 #: For how many different shapes and strides of arguments calls are remembered.
@@ -112,6 +114,7 @@ class Jitted(Generic[_R]):
         self._programs: dict[tuple[object, ...], Program] = {}
         #: Schedules that were found by `autoschedule`, by kinds and class of sizes.
         self._found: dict[tuple[object, ...], str] = {}
+        self._gradients: dict[tuple[object, ...], GradientProgram] = {}
         self._lock = threading.RLock()
 
     # Calls.
@@ -308,11 +311,7 @@ class Jitted(Generic[_R]):
             schedules.apply_kept(program, of_class, arrays, shapes)
 
     def _check_fits(self, plan: _Plan, args: Sequence[Any]) -> None:
-        given = {
-            one._sym.var: value
-            for one, value in zip(plan.program.inputs, args, strict=True)
-            if isinstance(one, Param)
-        }
+        given = _numbers(plan.program, args)
         for check in plan.program.trace.fits:
             check.look(given)
 
@@ -353,6 +352,55 @@ class Jitted(Generic[_R]):
             else np.empty(array.shape, array.dtype)
             for array in given
         ]
+
+    def grad(self, *args: Any, cotangent: Any = None, **named: Any) -> tuple[Any, ...]:
+        """Returns the gradients by each argument that is an array of floats or a float,
+        in their order: NumPy arrays of the shapes and types of the arguments.
+
+        They are those of the sum of ``cotangent * result``: `cotangent` is an array of
+        the result's shape, or a tuple of them for several results. It may be left out
+        where the result is a number. Code for them is compiled for arguments of each
+        kind, as that of calls, and scheduled by the automatic scheduler.
+
+        Raises DefinitionError for what has no derivative, TypeMismatchError where no
+        argument or not each result is of floats, or the cotangent is missing, and what
+        a call raises.
+
+        >>> @hl.jit
+        ... def energy(signal: hl.Array, gain: float) -> hl.Array:
+        ...     return (signal * signal * gain).sum()
+        >>> by_signal, by_gain = energy.grad(np.array([1.0, 2.0]), 3.0)
+        >>> by_signal.tolist(), float(by_gain)
+        ([6.0, 12.0], 5.0)
+        """
+        # Not needed for calls.
+        from parhelion.whole.gradients import GradientProgram, cotangents_of, scheduled
+
+        kinds, values, _ = self._sorted(self._bound(args, named))
+        arrays = [v for v in values if isinstance(v, np.ndarray)]
+        name = self._function.__name__
+        with self._lock:
+            one = None
+            for of_class in range(4):
+                known = self._gradients.get((*kinds, of_class))
+                if known is None:
+                    continue
+                shapes = known.program.shapes(known.program.sizes(arrays))
+                if schedules.size_class(arrays, shapes) == of_class:
+                    one = known
+            if one is None:
+                program = Program(self._function, self._declared, kinds)
+                shapes = program.shapes(program.sizes(arrays))
+                of_class = schedules.size_class(arrays, shapes)
+                one = GradientProgram(program, name)
+                scheduled(one, of_class, arrays, shapes)
+                self._gradients[(*kinds, of_class)] = one
+        shapes = one.program.shapes(one.program.sizes(arrays))
+        for check in one.program.trace.fits:
+            check.look(_numbers(one.program, values))
+        return one.run(
+            values, shapes, cotangents_of(cotangent, one.program, shapes, name)
+        )
 
     # What is behind it.
 
@@ -438,6 +486,15 @@ class Jitted(Generic[_R]):
     def __repr__(self) -> str:
         names = ", ".join([d.name for d in self._declared])
         return f"<parhelion.jit {self._function.__name__}({names})>"
+
+
+def _numbers(program: Program, args: Sequence[Any]) -> dict[Var, Any]:
+    """The numbers of a call, by what stands for them."""
+    return {
+        one._sym.var: value
+        for one, value in zip(program.inputs, args, strict=True)
+        if isinstance(one, Param)
+    }
 
 
 def _listed(out: Any) -> list[Any]:

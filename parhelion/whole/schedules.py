@@ -9,7 +9,7 @@ need not ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parhelion.errors import TypeMismatchError, here
 from parhelion.lang.autoscheduling import autoschedule
@@ -21,13 +21,27 @@ from parhelion.schedule import keys
 from parhelion.schedule.order import realization_order
 from parhelion.schedule.reach import Reach
 from parhelion.whole.arguments import Pixels
-from parhelion.whole.program import Program
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
 
 #: What a user gives as ``schedule=``.
 Schedule: TypeAlias = "Callable[[Pipeline], Any] | str | None"
+
+
+class Scheduled(Protocol):
+    """What is given a schedule: the Funcs of a program, or of its gradients."""
+
+    @property
+    def pipeline(self) -> Pipeline: ...
+
+    @property
+    def funcs(self) -> Sequence[Func]: ...
+
+    def estimate(
+        self, arrays: Sequence[Pixels], shapes: Sequence[Sequence[int]]
+    ) -> None: ...
+
 
 #: The most elements of the classes of sizes but the last.
 _CLASSES = (1 << 14, 1 << 19, 1 << 23)
@@ -82,7 +96,7 @@ def compute_all(pipeline: Pipeline) -> None:
 
 
 def search(
-    program: Program, arrays: Sequence[Pixels], shapes: Sequence[Sequence[int]]
+    program: Scheduled, arrays: Sequence[Pixels], shapes: Sequence[Sequence[int]]
 ) -> AutoSchedulerResults:
     """Asks the automatic scheduler for the sizes of a call, and applies its answer."""
     program.estimate(arrays, shapes)
@@ -90,7 +104,7 @@ def search(
 
 
 def apply_kept(
-    program: Program, of_class: int, arrays: Sequence[Pixels], shapes: Sequence[Any]
+    program: Scheduled, of_class: int, arrays: Sequence[Pixels], shapes: Sequence[Any]
 ) -> None:
     """Gives a program the schedule of a class of sizes, which is kept or found now."""
     if of_class == 0:
@@ -108,7 +122,7 @@ def apply_kept(
         cache.store(name, answer.to_python().encode())
 
 
-def _name(program: Program, of_class: int) -> str | None:
+def _name(program: Scheduled, of_class: int) -> str | None:
     """The name that a schedule is kept under: of the program, the class of sizes, the
     compiler and the machine; None where there is no such name."""
     if cache.folder() is None:
