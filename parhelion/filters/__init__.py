@@ -5,6 +5,7 @@ together with the rest, or a NumPy array, for which it is compiled by itself and
 docs/filters.md has a table of them.
 """
 
+from parhelion.filters.colours import convert_color as convert_color
 from parhelion.filters.kernels import convolve as convolve
 from parhelion.filters.kernels import correlate as correlate
 from parhelion.filters.kernels import laplacian as laplacian

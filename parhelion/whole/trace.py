@@ -84,7 +84,23 @@ class Filled:
             )
 
 
-Check = SameExtent | Inside | Filled
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An axis has so many elements. what: who asks for them, a sentence's beginning."""
+
+    what: str
+    count: int
+    extent: Node
+    site: Site | None
+
+    def look(self, sizes: Mapping[Var, int]) -> None:
+        """Raises BoundsError if it has not."""
+        n = value_of(self.extent, sizes)
+        if n != self.count:
+            raise BoundsError(f"{self.what} {self.count}, not {n}", at=self.site)
+
+
+Check = SameExtent | Inside | Filled | Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +145,7 @@ class Trace:
             SameExtent: lambda: [one.one[one.axes[0]], one.other[one.axes[1]]],  # type: ignore[union-attr]
             Inside: lambda: [one.extent],  # type: ignore[union-attr]
             Filled: lambda: [one.shape[a] for a in one.axes],  # type: ignore[union-attr]
+            Counted: lambda: [one.extent],  # type: ignore[union-attr]
         }[type(one)]()
         if all([const_int(n) is not None for n in nodes]):
             one.look({})
@@ -158,6 +175,7 @@ def shape_of(
 
 __all__ = [
     "Check",
+    "Counted",
     "Filled",
     "Fits",
     "Inside",
