@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from parhelion.lang.convert import TypeLike, check_type
 from parhelion.lang.expr import Arithmetic, Expr, wrap
 from parhelion.lang.func import Func
 from parhelion.types import INT32, Type
-from parhelion.whole import assembling, borders, indexing, reductions
+from parhelion.whole import assembling, borders, gathering, indexing, reductions
 from parhelion.whole.core import Whole, define, moved
 from parhelion.whole.elementwise import OPERATIONS, cast, clip
 from parhelion.whole.operands import constant, operand, whole_of
@@ -24,8 +24,13 @@ from parhelion.whole.operators import ArrayLike, Operators
 from parhelion.whole.reductions import Axes
 from parhelion.whole.trace import shape_of
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 #: What is taken of one axis.
-_Part: TypeAlias = "int | np.integer[Any] | slice | None | EllipsisType"
+_Part: TypeAlias = (
+    "int | np.integer[Any] | slice | None | EllipsisType | Array | NDArray[Any]"
+)
 
 
 class Array(Operators):
@@ -231,12 +236,17 @@ class Array(Operators):
     def __getitem__(self, key: Any) -> Any:
         """Returns a part: numbers, slices with steps, None and ``...`` as in NumPy.
 
+        Arrays of integers are coordinates, as in NumPy: ``image[ys, xs]`` has their
+        shape. But those outside of the array are limited to its edges.
+
         With a Var or an expression for each axis, in the order of the axes, it is the
         value at that point, an Expr for the definition of a Func.
         """
         at = list(key) if isinstance(key, tuple) else [key]
         if any([isinstance(k, Arithmetic) for k in at]):
             return self._point(at)
+        if gathering.is_gather(key):
+            return Array._of(gathering.gather(self._whole, key))
         return Array._of(indexing.take(self._whole, key))
 
     def _point(self, at: Sequence[object]) -> Expr:

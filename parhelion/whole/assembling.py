@@ -13,7 +13,7 @@ from parhelion.ir import build
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr as Node
 from parhelion.lang.checked import integer
-from parhelion.whole import borders, indexing
+from parhelion.whole import borders, gathering, indexing
 from parhelion.whole.align import together
 from parhelion.whole.core import Whole, computed, coordinate, moved, number, tidy
 from parhelion.whole.elementwise import common_type, convert, where
@@ -205,6 +205,7 @@ def full_like(a: object, fill_value: object) -> Whole:
 #: By NumPy's functions.
 FUNCTIONS: dict[Any, Callable[..., Whole]] = {
     np.where: choose,
+    np.take: gathering.take,
     np.stack: stack,
     np.concatenate: concatenate,
     np.flip: flip,

@@ -31,7 +31,7 @@ def take(whole: Whole, key: object) -> Whole:
     Raises TypeMismatchError for what is no index of an array in a function that is
     traced, and BoundsError for a number outside of an axis of known extent.
     """
-    items = _items(key, whole)
+    items = listed(key, whole)
     fixed: dict[int, Node] = {}
     taken: list[_Taken] = []
     source = 0
@@ -58,7 +58,7 @@ def take(whole: Whole, key: object) -> Whole:
     return Whole(moved(whole.value, to), shape, tuple(names), whole.trace)
 
 
-def _items(key: object, whole: Whole) -> list[object]:
+def listed(key: object, whole: Whole) -> list[object]:
     """One item for each axis, and None for each new one."""
     given = list(key) if isinstance(key, tuple) else [key]
     for item in given:
@@ -85,8 +85,8 @@ def _check_number(item: object) -> None:
             f"{a_kind(item)} is no index of an array: indices are integers, slices,"
             " None and ...",
             at=here(),
-            hint="hl.where(condition, a, b) chooses by a condition; hl.Func gathers"
-            " at computed coordinates",
+            hint="hl.where(condition, a, b) chooses by a condition; arrays of integers"
+            " are coordinates",
         )
 
 
@@ -145,4 +145,4 @@ def transposed(whole: Whole, order: Sequence[int]) -> Whole:
     return Whole(moved(whole.value, to), shape, names, whole.trace)
 
 
-__all__ = ["take", "transposed"]
+__all__ = ["listed", "take", "transposed"]
