@@ -22,7 +22,13 @@ from parhelion.filters.morphology import (
 from parhelion.filters.morphology import opening as opening
 from parhelion.filters.morphology import tophat as tophat
 from parhelion.filters.ranks import median as median
+from parhelion.filters.resizing import resize as resize
 from parhelion.filters.smoothing import box as box
 from parhelion.filters.smoothing import gaussian as gaussian
 from parhelion.filters.smoothing import unsharp as unsharp
 from parhelion.filters.thresholds import threshold as threshold
+from parhelion.filters.warping import remap as remap
+from parhelion.filters.warping import rotate as rotate
+from parhelion.filters.warping import turn as turn
+from parhelion.filters.warping import warp_affine as warp_affine
+from parhelion.filters.warping import warp_perspective as warp_perspective

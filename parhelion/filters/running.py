@@ -26,21 +26,41 @@ def run(function: Callable[..., Array], image: Any, *given: object) -> Any:
 
     Raises TypeMismatchError for what is no image.
     """
+    return run_with(function, image, (), *given)
+
+
+def run_with(
+    function: Callable[..., Array], image: Any, arrays: tuple[Any, ...], *given: object
+) -> Any:
+    """As `run`, of a filter that is given more arrays, whose elements are no part of
+    the program.
+
+    They follow the image. NumPy's become constants where the image is an Array. Raises
+    TypeMismatchError for what is no image, and for Arrays beside pixels.
+    """
     if isinstance(image, Array):
-        return function(image, *given)
+        whole = [a if isinstance(a, Array) else Array(a) for a in arrays]
+        return function(image, *whole, *given)
+    if any([isinstance(a, Array) for a in arrays]):
+        raise TypeMismatchError(
+            f"{function.__name__.strip('_')} is given an Array beside an image of"
+            " pixels",
+            at=here(),
+            hint="give the image as an argument of the function under hl.jit, too",
+        )
     if not has_pixels(image):
         raise TypeMismatchError(
             f"{function.__name__.strip('_')} takes an Array or a NumPy array, not"
             f" {a_kind(image)}, {image!r:.60}",
             at=here(),
         )
-    return _jitted(function)(image, *given)
+    return _jitted(function, len(arrays))(image, *arrays, *given)
 
 
 @cache
-def _jitted(function: Callable[..., Array]) -> Jitted[NDArray[Any]]:
-    _, *others = inspect.signature(function).parameters
-    return jit(function, static=others)
+def _jitted(function: Callable[..., Array], arrays: int) -> Jitted[NDArray[Any]]:
+    parameters = list(inspect.signature(function).parameters)
+    return jit(function, static=parameters[1 + arrays :])
 
 
-__all__ = ["Image", "run"]
+__all__ = ["Image", "run", "run_with"]

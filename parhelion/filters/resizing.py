@@ -1,0 +1,197 @@
+"""Images in other sizes."""
+
+from __future__ import annotations
+
+from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.filters.applied import applied
+from parhelion.filters.given import number, one_of, pair, sizes
+from parhelion.filters.planes import plane_axes, saturated
+from parhelion.filters.running import Image, run
+from parhelion.filters.sampling import (
+    TAPS,
+    blended,
+    first,
+    inside,
+    table,
+    whole_part,
+    work_type,
+)
+from parhelion.ir import build
+from parhelion.ir.build import imm, int32
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.expr import Intrinsic
+from parhelion.lang import inline
+from parhelion.lang.expr import wrap
+from parhelion.lang.rdom import RDom
+from parhelion.types import INT32, Float
+from parhelion.whole.array import Array
+from parhelion.whole.core import Whole, computed, coordinate, moved
+from parhelion.whole.trace import Filled
+
+_KINDS = (*TAPS, "area")
+_WIDE = Float(64)
+
+
+def resize(
+    image: Image,
+    size: int | tuple[int, int] | None = None,
+    scale: float | tuple[float, float] | None = None,
+    kind: str = "linear",
+) -> Image:
+    """Returns an image with another number of rows and columns.
+
+    image: (H, W) or (H, W, C), of any numbers, with a pixel at least; the result has
+        its type and channels.
+    size: rows and columns of the result, or one number for both.
+    scale: instead of a size, factors of rows and of columns, or one for both: there are
+        ``round(factor * H)`` rows, one at least.
+    kind: "nearest" takes the pixel at ``floor(y * H / rows)``; "linear", "cubic" and
+        "lanczos" interpolate between 2, 4 and 8 pixels along each axis; "area" is the
+        mean of what a pixel of the result covers, for smaller images without aliasing.
+
+    Pixels are areas, so that the middle of pixel 0 is at 0.5 in both images, as in
+    OpenCV, which calls it ``cv2.resize``. Beyond the edge are the pixels at the edge.
+    Integers are computed as floats, rounded to the nearest and limited to their type.
+
+    Raises TypeMismatchError for what is no image or kind, and where not just one of
+    `size` and `scale` is given; BoundsError for a size below 1, a factor that is not
+    above 0, and an image without pixels.
+
+    Formula: R. Szeliski, Computer Vision, 2nd edition, section 3.5.
+
+    >>> hl.filters.resize(np.array([[0, 40], [80, 120]], np.uint8), (1, 4)).tolist()
+    [[40, 50, 70, 80]]
+    """
+    name = one_of(kind, _KINDS, "kind")
+    if (size is None) == (scale is None):
+        raise TypeMismatchError(
+            "resize is told either the size of the result or the scale, and not"
+            f" {'both' if size is not None else 'neither'}",
+            at=here(),
+            hint="size=(rows, columns) or scale=0.5",
+        )
+    to = None if size is None else sizes(size, "size")
+    by = None if scale is None else _factors(scale)
+    found: Image = run(_resize, image, to, by, name)
+    return found
+
+
+def _factors(scale: object) -> tuple[float, float]:
+    rows, columns = [number(s, "scale") for s in pair(scale, "scale")]
+    for factor in (rows, columns):
+        if factor <= 0:
+            raise BoundsError(f"scale is above 0, not {factor}", at=here())
+    return rows, columns
+
+
+def _resize(
+    image: Array,
+    size: tuple[int, int] | None,
+    scale: tuple[float, float] | None,
+    kind: str,
+) -> Array:
+    y, x = plane_axes(image, "resize")
+    check_filled(image, (y, x), "resize")
+    work = image
+    # Rows first: their pixels lie side by side, and there are fewer afterwards when
+    # an image gets smaller.
+    for k, p in ((0, y), (1, x)):
+        n = work._whole.extent(p)
+        if size is not None:
+            count: Node = int32(size[k])
+            step = build.div(build.cast(_WIDE, n), imm(float(size[k]), _WIDE))
+        else:
+            assert scale is not None
+            count, step = _scaled(n, scale[k]), imm(1 / scale[k], _WIDE)
+        work = _along(work, p, count, step, kind, work_type(image.type))
+    return saturated(work, image.type)
+
+
+def check_filled(image: Array, axes: tuple[int, int], what: str) -> None:
+    """Checks that an image has a pixel, now or when it is given. Raises BoundsError."""
+    whole = image._whole
+    at = tuple([whole.rank - 1 - p for p in axes])
+    check = Filled(what, whole.shape, at, here())
+    if whole.trace is None:
+        check.look({})
+    else:
+        whole.trace.check(check)
+
+
+def _scaled(n: Node, factor: float) -> Node:
+    exact = build.mul(build.cast(_WIDE, n), imm(factor, _WIDE))
+    rounded = build.cast(INT32, Intrinsic(_WIDE, "round", (exact,)))
+    return build.maximum(rounded, int32(1))
+
+
+def _along(image: Array, p: int, count: Node, step: Node, kind: str, to: str) -> Array:
+    """An image with another number of pixels along an axis, which is counted from the
+    last. step: from one to the next, in pixels of the image."""
+    trace = image._whole.trace
+    place = build.cast(_WIDE, coordinate(0))
+    line = Array._of(Whole(place, (count,), (None,), trace))
+    by = Array._of(Whole(step, (), (), trace))
+    if kind == "nearest":
+        return _taken(image, p, (line * by).astype("int32"), 0)
+    if kind == "area":
+        return _covered(image, p, line * by, by, to)
+    before, t = whole_part((line + 0.5) * by - 0.5)
+    at = Array._of(computed(before._whole, "at"))
+    ratios = table(kind, t.astype(to))
+    spread = [_spread(ratios[k], p, image._whole) for k in range(TAPS[kind])]
+    return blended(lambda k: _taken(image, p, at, k + first(kind)).astype(to), spread)
+
+
+def _covered(image: Array, p: int, low: Array, by: Array, to: str) -> Array:
+    """The means of what lies from `low` on, `by` pixels long."""
+    whole, line = computed(image._whole), low._whole
+    before, _ = whole_part(low)
+    at = Array._of(computed(before._whole, "at"))
+    high = low + by
+    longest = build.cast(INT32, Intrinsic(_WIDE, "floor", (by._whole.value,)))
+    r = RDom([(0, wrap(build.add(longest, int32(2))))])
+    # What a pixel has of it, as a table for each point of the line.
+    k = Array._of(
+        Whole(
+            build.cast(INT32, coordinate(1)),
+            (build.add(longest, int32(2)), *line.shape),
+            (None, None),
+            line.trace,
+        )
+    )
+    begins = (at + k).astype("float64")
+    begin = applied("maximum", begins, low)
+    end = applied("minimum", begins + 1, high)
+    share = (end - begin).clip(0, None) / by
+    ratios = Array._of(computed(share.astype(to)._whole, "weights"))
+    here_ = coordinate(p)
+    where_ = build.add(moved(at._whole.value, {0: here_}), r.x._node)
+    place = inside(where_, whole.extent(p), "edge")
+    weight = moved(ratios._whole.value, {0: here_, 1: r.x._node})
+    pixel = build.cast(ratios.type, moved(whole.value, {p: place}))
+    total = inline.sum(r, wrap(build.mul(weight, pixel)))._node
+    return Array._of(_with_extent(whole, total, p, line.shape[0]))
+
+
+def _spread(line: Array, p: int, like: Whole) -> Array:
+    """Numbers for the points of an axis, for all that is along it."""
+    value = moved(line._whole.value, {0: coordinate(p)})
+    return Array._of(_with_extent(like, value, p, line._whole.shape[0]))
+
+
+def _taken(image: Array, p: int, at: Array, more: int) -> Array:
+    """The pixels at some places along an axis, moved by a number of pixels."""
+    whole = computed(image._whole)
+    place = build.add(moved(at._whole.value, {0: coordinate(p)}), int32(more))
+    place = inside(place, whole.extent(p), "edge")
+    found = moved(whole.value, {p: place})
+    return Array._of(_with_extent(whole, found, p, at._whole.shape[0]))
+
+
+def _with_extent(like: Whole, value: Node, p: int, extent: Node) -> Whole:
+    at = like.rank - 1 - p
+    shape = (*like.shape[:at], extent, *like.shape[at + 1 :])
+    return Whole(value, shape, like.names, like.trace)
+
+
+__all__ = ["check_filled", "resize"]

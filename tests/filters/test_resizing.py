@@ -1,0 +1,82 @@
+"""Images in other sizes, beside OpenCV's."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import cv2
+import numpy as np
+import pytest
+
+import parhelion as hl
+from tests.filters.support import photo, same, within
+
+resize = hl.filters.resize
+KINDS = {
+    "nearest": cv2.INTER_NEAREST,
+    "linear": cv2.INTER_LINEAR,
+    "cubic": cv2.INTER_CUBIC,
+    "lanczos": cv2.INTER_LANCZOS4,
+    "area": cv2.INTER_AREA,
+}
+#: How far floats in [0, 1) are apart at most: OpenCV computes weights as float32.
+FLOATS = {"nearest": 0, "linear": 1e-6, "cubic": 2e-6, "lanczos": 1e-5, "area": 1e-6}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_opencv(kind: str) -> None:
+    for shape, to in (((23, 37, 3), (11, 16)), ((7, 9), (16, 20)), ((1, 1), (2, 3))):
+        image = photo(shape)
+        wanted = cv2.resize(image, to[::-1], interpolation=KINDS[kind])
+        within(resize(image, to, kind=kind), wanted, kind != "nearest")
+    image = photo((23, 37), "float32")
+    wanted = cv2.resize(image, (50, 14), interpolation=KINDS[kind])
+    if kind == "area":  # OpenCV's is this one where both axes get smaller
+        wanted = cv2.resize(image, (30, 14), interpolation=KINDS[kind])
+    found = resize(image, (14, wanted.shape[1]), kind=kind)
+    within(found, wanted, FLOATS[kind])
+
+
+def test_by_a_scale() -> None:
+    image = photo((21, 34, 3), "float32")
+    for scale in (0.37, 0.5, (1.5, 2)):
+        fy, fx = scale if isinstance(scale, tuple) else (scale, scale)
+        wanted = cv2.resize(image, None, fx=fx, fy=fy)
+        within(resize(image, scale=scale), wanted, 1e-6)
+    assert resize(image[:1], scale=0.1).shape == (1, 3, 3)
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "float16", "float64"])
+def test_of_other_types(dtype: str) -> None:
+    image = photo((9, 12), dtype)[::2, ::-1]
+    wide = cv2.resize(image.astype(np.float64), (7, 8))
+    wanted = np.rint(wide) if dtype == "uint16" else wide
+    within(
+        resize(image, (8, 7)), wanted.astype(dtype), 1 if dtype == "uint16" else 5e-4
+    )
+
+
+def test_in_functions() -> None:
+    @hl.jit
+    def thumb(a: Annotated[hl.Array, "cyx"]) -> hl.Array:
+        return resize(hl.filters.box(a, 3), (5, 6)) + 1
+
+    image = photo((13, 14, 3))
+    wanted = resize(hl.filters.box(image, 3), (5, 6)) + 1
+    turned = np.ascontiguousarray(image.transpose(2, 0, 1))
+    same(thumb(turned).transpose(1, 2, 0), wanted)
+
+
+def test_what_is_refused() -> None:
+    image = photo((3, 4))
+    for given, said in (
+        ({}, "either the size of the result or the scale, and not neither"),
+        ({"size": 3, "scale": 2}, "and not both"),
+        ({"size": 0}, "size is at least 1, not 0"),
+        ({"scale": -0.5}, "scale is above 0, not -0.5"),
+        ({"size": 3, "kind": "sharp"}, "kind is one of some words, not 'sharp'"),
+    ):
+        with pytest.raises(hl.HalideError, match=said):
+            resize(image, **given)
+    with pytest.raises(hl.BoundsError, match="has no elements"):
+        resize(image[:0], 3)
