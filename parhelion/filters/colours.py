@@ -12,7 +12,7 @@ from parhelion.filters import lab
 from parhelion.filters.applied import applied
 from parhelion.filters.channels import joined, split
 from parhelion.filters.planes import plane_axes
-from parhelion.filters.running import Image, run
+from parhelion.filters.whole_images import Image, run
 from parhelion.types import Float, Type, UInt
 from parhelion.whole.array import Array
 from parhelion.whole.functions import max as max_of

@@ -99,13 +99,15 @@ def _with(
 
 def _correlate(
     image: Array,
+    apart: int,
     table: tuple[tuple[float, ...], ...],
     middle: tuple[int, int],
     border: str,
     value: float,
     dtype: str | None,
 ) -> Array:
-    p = plane(image, border, value, "correlate")
+    reach = max(middle[1], len(table[0]) - 1 - middle[1])
+    p = plane(image, apart, border, value, "correlate", reach)
     return saturated(square(p, table, middle), type_of(dtype, image.type))
 
 
@@ -146,13 +148,14 @@ def separable(
 
 def _separable(
     image: Array,
+    apart: int,
     down: tuple[float, ...],
     across: tuple[float, ...],
     border: str,
     value: float,
     dtype: str | None,
 ) -> Array:
-    p = plane(image, border, value, "separable")
+    p = plane(image, apart, border, value, "separable", len(across) // 2)
     total = both(p, down, across, (len(down) // 2, len(across) // 2))
     return saturated(total, type_of(dtype, image.type))
 
@@ -249,13 +252,14 @@ def _derived(
 
 def _derivatives(
     image: Array,
+    apart: int,
     down: tuple[int, ...],
     across: tuple[int, ...],
     border: str,
     value: float,
     dtype: str | None,
 ) -> Array:
-    p = plane(image, border, value, "a derivative")
+    p = plane(image, apart, border, value, "a derivative", len(across) // 2)
     total = both(p, down, across, (len(down) // 2, len(across) // 2))
     return saturated(total, type_of(dtype, _signed(total.type)))
 
@@ -313,9 +317,9 @@ _LAPLACIANS = {
 
 
 def _laplacian(
-    image: Array, size: int, border: str, value: float, dtype: str | None
+    image: Array, apart: int, size: int, border: str, value: float, dtype: str | None
 ) -> Array:
-    p = plane(image, border, value, "laplacian")
+    p = plane(image, apart, border, value, "laplacian", max(size // 2, 1))
     if size in _LAPLACIANS:
         total = square(p, _LAPLACIANS[size], (1, 1))
     else:

@@ -254,15 +254,24 @@ def _greater(one: Array, other: Array) -> Array:
 
 
 def _extreme(
-    image: Array, rows: Rows, border: str, value: float, times: int, low: bool
+    image: Array,
+    apart: int,
+    rows: Rows,
+    border: str,
+    value: float,
+    times: int,
+    low: bool,
 ) -> Array:
     """The least, or the greatest, of the pixels that an element covers."""
     choose = _lesser if low else _greater
+    reach = max(len(rows[0]) // 2, len(rows[0]) - 1 - len(rows[0]) // 2)
+    if border == _NOTHING:
+        border, value = "constant", _neutral(image.type, low)
+        if _is_rectangle(rows) and rows[0][len(rows[0]) // 2]:
+            # What lies outside is the nearest pixel, which is covered, too.
+            border = "edge"
     for _ in range(times):
-        if border == _NOTHING:
-            p = plane(image, "constant", _neutral(image.type, low), "morphology")
-        else:
-            p = plane(image, border, value, "morphology")
+        p = plane(image, apart, border, value, "morphology", reach)
         image = _once(p, rows, choose)
     return image
 
@@ -274,14 +283,20 @@ def _neutral(t: Type, low: bool) -> Any:
     return t.highest() if low else t.lowest()
 
 
+def _is_rectangle(rows: Rows) -> bool:
+    """Whether all rows are one run."""
+    return len({*rows}) == 1 and len(_runs(rows[0])) == 1
+
+
 def _once(p: Plane, rows: Rows, choose: _Choice) -> Array:
     cy, cx = len(rows) // 2, len(rows[0]) // 2
     runs = [_runs(row) for row in rows]
-    if len({*runs}) == 1 and len(runs[0]) == 1:
-        # All rows are one run: a rectangle, of which each axis is done by itself.
+    if _is_rectangle(rows):
+        # Each axis is done by itself.
         start, length = runs[0][0]
-        across = _run(p, length, start - cx, False, choose)
-        return _run(p.stage(across), len(rows), -cy, True, choose)
+        down = _run(p, len(rows), -cy, True, choose)
+        held = p if len(rows) == 1 else p.stage(down)
+        return _run(held, length, start - cx, False, choose)
     lines: dict[tuple[int, int], Plane] = {}
     found: Array | None = None
     for i, row in enumerate(runs):
@@ -331,24 +346,30 @@ def _moved(p: Plane, pixel: Array, first: int, rows: bool) -> Array:
     return held.at(first, 0) if rows else held.at(0, first)
 
 
-def _erode(image: Array, rows: Rows, border: str, value: float, times: int) -> Array:
-    return _extreme(image, rows, border, value, times, True)
+def _erode(
+    image: Array, apart: int, rows: Rows, border: str, value: float, times: int
+) -> Array:
+    return _extreme(image, apart, rows, border, value, times, True)
 
 
-def _dilate(image: Array, rows: Rows, border: str, value: float, times: int) -> Array:
-    return _extreme(image, rows, border, value, times, False)
+def _dilate(
+    image: Array, apart: int, rows: Rows, border: str, value: float, times: int
+) -> Array:
+    return _extreme(image, apart, rows, border, value, times, False)
 
 
-def _opening(image: Array, rows: Rows, border: str, value: float, times: int) -> Array:
-    return _dilate(
-        _erode(image, rows, border, value, times), rows, border, value, times
-    )
+def _opening(
+    image: Array, apart: int, rows: Rows, border: str, value: float, times: int
+) -> Array:
+    given = (rows, border, value, times)
+    return _dilate(_erode(image, apart, *given), apart, *given)
 
 
-def _closing(image: Array, rows: Rows, border: str, value: float, times: int) -> Array:
-    return _erode(
-        _dilate(image, rows, border, value, times), rows, border, value, times
-    )
+def _closing(
+    image: Array, apart: int, rows: Rows, border: str, value: float, times: int
+) -> Array:
+    given = (rows, border, value, times)
+    return _erode(_dilate(image, apart, *given), apart, *given)
 
 
 def _less(one: Array, other: Array) -> Array:
@@ -360,17 +381,23 @@ def _less(one: Array, other: Array) -> Array:
     return array(low._node, one._whole)
 
 
-def _gradient(image: Array, rows: Rows, border: str, value: float, times: int) -> Array:
-    given = (rows, border, value, times)
+def _gradient(
+    image: Array, apart: int, rows: Rows, border: str, value: float, times: int
+) -> Array:
+    given = (apart, rows, border, value, times)
     return _less(_dilate(image, *given), _erode(image, *given))
 
 
-def _tophat(image: Array, rows: Rows, border: str, value: float, times: int) -> Array:
-    return _less(image, _opening(image, rows, border, value, times))
+def _tophat(
+    image: Array, apart: int, rows: Rows, border: str, value: float, times: int
+) -> Array:
+    return _less(image, _opening(image, apart, rows, border, value, times))
 
 
-def _blackhat(image: Array, rows: Rows, border: str, value: float, times: int) -> Array:
-    return _less(_closing(image, rows, border, value, times), image)
+def _blackhat(
+    image: Array, apart: int, rows: Rows, border: str, value: float, times: int
+) -> Array:
+    return _less(_closing(image, apart, rows, border, value, times), image)
 
 
 __all__ = [

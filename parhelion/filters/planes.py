@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
+from parhelion.filters.padded import padded
 from parhelion.ir import build
 from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr as Node
@@ -31,13 +32,15 @@ class Plane:
     """Pixels around each point of an image.
 
     func: what is read. whole: the array of it. y, x: its axes of rows and columns,
-    counted from the last.
+    counted from the last. apart: how many elements lie from one pixel of a row to the
+    next where the filter is a program by itself; 0 where it is a part of one.
     """
 
     func: Func
     whole: Whole
     y: int
     x: int
+    apart: int = 0
 
     def at(self, dy: int, dx: int) -> Array:
         """The image whose pixel at each point is the one so many rows below and columns
@@ -46,9 +49,10 @@ class Plane:
 
     def moved(self, dy: Node, dx: Node) -> Array:
         """As `at`, by expressions."""
+        step = build.mul(dx, int32(self.apart)) if self.apart > 1 else dx
         to = {
             self.y: build.add(coordinate(self.y), dy),
-            self.x: build.add(coordinate(self.x), dx),
+            self.x: build.add(coordinate(self.x), step),
         }
         return array(read(self.func, self.whole.shape, to), self.whole)
 
@@ -93,14 +97,24 @@ def plane_axes(image: Array, what: str) -> tuple[int, int]:
     return rank - 1, rank - 2
 
 
-def plane(image: Array, border: str, value: float, what: str) -> Plane:
-    """The pixels of an image and of what a border puts around it. border: a name of
-    `whole.borders`. value: of a constant one."""
+def plane(
+    image: Array, apart: int, border: str, value: float, what: str, reach: int
+) -> Plane:
+    """The pixels of an image and of what a border puts around it.
+
+    apart: how many elements lie from one pixel of a row to the next in an image that is
+    filtered by itself, and then (H, W * apart); 0 in a program of others. border: a
+    name of `whole.borders`. value: of a constant one. reach: how many pixels are read
+    on each side of one.
+    """
     y, x = plane_axes(image, what)
     whole = image._whole
-    is_constant = BORDERS[border] == "constant_exterior"
+    condition = BORDERS[border]
+    is_constant = condition == "constant_exterior"
     fill = convert(operand(value if is_constant else 0), whole.type)
-    f = bordered(whole, sorted([y, x]), BORDERS[border], fill)
+    if apart:
+        return Plane(padded(whole, apart, condition, fill, reach), whole, y, x, apart)
+    f = bordered(whole, sorted([y, x]), condition, fill)
     return Plane(f, whole, y, x)
 
 

@@ -39,9 +39,9 @@ def median(
     return found
 
 
-def _median(image: Array, size: int, border: str, value: float) -> Array:
-    p = plane(image, border, value, "median")
+def _median(image: Array, apart: int, size: int, border: str, value: float) -> Array:
     half = size // 2
+    p = plane(image, apart, border, value, "median", half)
     # Columns are sorted once, for all the windows that they are in.
     column = sort([p.at(d, 0)._whole.value for d in range(-half, half + 1)])
     ranks = [p.stage(array(node, image._whole)) for node in column]

@@ -6,7 +6,6 @@ from parhelion.errors import BoundsError, TypeMismatchError, here
 from parhelion.filters.applied import applied
 from parhelion.filters.given import number, one_of, pair, sizes
 from parhelion.filters.planes import plane_axes, saturated
-from parhelion.filters.running import Image, run
 from parhelion.filters.sampling import (
     TAPS,
     blended,
@@ -16,6 +15,7 @@ from parhelion.filters.sampling import (
     whole_part,
     work_type,
 )
+from parhelion.filters.whole_images import Image, run
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node

@@ -55,22 +55,24 @@ def gaussian(
 
 def _gaussian(
     image: Array,
+    apart: int,
     sy: float,
     sx: float,
     truncate: float | None,
     border: str,
     value: float,
 ) -> Array:
-    p = plane(image, border, value, "gaussian")
     own = image.type
     down, across = [weights(s, truncate, own is _UINT8) for s in (sy, sx)]
     middle = len(down) // 2, len(across) // 2
+    p = plane(image, apart, border, value, "gaussian", middle[1])
     if own is not _UINT8:
         return saturated(both(p, down, across, middle), own)
-    # Sums of columns fit 16 bits, as the weights add up to 256.
-    to16, to32 = UInt(16), UInt(32)
-    first = along(p, False, _fixed(across), -middle[1], to16)
-    total = along(p.stage(first), True, _fixed(down), -middle[0], to32)
+    # The first sums fit 16 bits, as the weights add up to 256.
+    kernels = {True: (_fixed(down), -middle[0]), False: (_fixed(across), -middle[1])}
+    rows = p.apart > 0
+    first = along(p, rows, *kernels[rows], UInt(16))
+    total = along(p.stage(first), not rows, *kernels[not rows], UInt(32))
     return ((total + (1 << 15)) >> 16).astype("uint8")
 
 
@@ -135,9 +137,15 @@ def box(
 
 
 def _box(
-    image: Array, rows: int, columns: int, border: str, value: float, normalize: bool
+    image: Array,
+    apart: int,
+    rows: int,
+    columns: int,
+    border: str,
+    value: float,
+    normalize: bool,
 ) -> Array:
-    p = plane(image, border, value, "box")
+    p = plane(image, apart, border, value, "box", columns // 2)
     total = both(p, (1,) * rows, (1,) * columns, (rows // 2, columns // 2))
     if not normalize:
         return saturated(total, image.type)
@@ -185,11 +193,18 @@ def unsharp(
 
 
 def _unsharp(
-    image: Array, sy: float, sx: float, amount: float, border: str, value: float
+    image: Array,
+    apart: int,
+    sy: float,
+    sx: float,
+    amount: float,
+    border: str,
+    value: float,
 ) -> Array:
-    p = plane(image, border, value, "unsharp")
     down, across = weights(sy, None, False), weights(sx, None, False)
-    blurred = both(p, down, across, (len(down) // 2, len(across) // 2))
+    middle = len(down) // 2, len(across) // 2
+    p = plane(image, apart, border, value, "unsharp", middle[1])
+    blurred = both(p, down, across, middle)
     own = image.astype(blurred.dtype)
     return saturated(own + (own - blurred) * blurred.dtype.type(amount), image.type)
 

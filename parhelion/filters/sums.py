@@ -99,19 +99,25 @@ def along(p: Plane, rows: bool, weights: Row, first: int, to: Type) -> Array:
 
 
 def both(p: Plane, down: Row, across: Row, middle: tuple[int, int]) -> Array:
-    """The sum with the product of a kernel down and one across, the latter first.
+    """The sum with the product of a kernel down and one across.
+
+    The former is first where rows are computed one by one, so that a single row of sums
+    is kept; the latter elsewhere.
 
     middle: which of the weights are the pixel's own.
     """
     outer = [a * b for a in down for b in across]
     to = sum_type(p.whole.type, outer)
-    inner = sum_type(p.whole.type, across) if to.is_int_or_uint() else to
-    first = p.at(0, 0).astype(inner.to_numpy())
-    if tuple(across) != (1,):
-        first = along(p, False, across, -middle[1], inner)
-    if tuple(down) == (1,):
-        return first.astype(to.to_numpy())
-    return along(p.stage(first), True, down, -middle[0], to)
+    kernels = {True: (down, -middle[0]), False: (across, -middle[1])}
+    order = [rows for rows in (p.apart > 0, p.apart == 0) if kernels[rows][0] != (1,)]
+    if not order:
+        return p.at(0, 0).astype(to.to_numpy())
+    if len(order) == 2:
+        weights, first = kernels[order[0]]
+        inner = sum_type(p.whole.type, weights) if to.is_int_or_uint() else to
+        p = p.stage(along(p, order[0], weights, first, inner))
+    weights, first = kernels[order[-1]]
+    return along(p, order[-1], weights, first, to)
 
 
 def square(p: Plane, kernel: Sequence[Row], middle: tuple[int, int]) -> Array:

@@ -45,7 +45,7 @@ def threshold(
     return found
 
 
-def _threshold(image: Array, level: float, most: float, kind: str) -> Array:
+def _threshold(image: Array, apart: int, level: float, most: float, kind: str) -> Array:
     plane_axes(image, "threshold")
     own = image.type
     limit: np.generic

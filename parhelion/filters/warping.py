@@ -12,7 +12,6 @@ from parhelion.filters.applied import applied
 from parhelion.filters.given import border_name, kernel, number, one_of, pair, sizes
 from parhelion.filters.planes import plane_axes, saturated
 from parhelion.filters.resizing import check_filled
-from parhelion.filters.running import Image, run, run_with
 from parhelion.filters.sampling import (
     TAPS,
     blended,
@@ -24,6 +23,7 @@ from parhelion.filters.sampling import (
     whole_part,
     work_type,
 )
+from parhelion.filters.whole_images import Image, run, run_with
 from parhelion.ir import build
 from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr as Node

@@ -1,0 +1,110 @@
+"""The schedule of a filter that is computed by itself: row by row.
+
+Each stage computes, for a row of the result, those of its rows that are not there yet,
+into a ring of few rows that stays in the cache. Rows of the result are divided into
+strips, which threads share; a strip begins its rings anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.expr import FuncCall, ImageLoad
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.rewrite import nodes
+from parhelion.lang.func import Func, Stage
+from parhelion.lang.pipeline import Pipeline
+from parhelion.lang.rdom import of_rvar
+from parhelion.lang.target_api import get_host_target
+from parhelion.lang.var import Var
+from parhelion.schedule.directives import TailStrategy
+from parhelion.schedule.order import callees, realization_order
+from parhelion.types import UInt
+
+#: Rows of the result that one thread computes at a time.
+STRIP = 64
+
+
+def by_lines(pipeline: Pipeline) -> None:
+    """Schedules a pipeline of one output (H, W) whose stages are read around each
+    point."""
+    (out,) = pipeline.outputs()
+    x, y = out.args()
+    strip, row = Var("strip"), Var("row")
+    out.split(y, strip, row, STRIP, TailStrategy.GuardWithIf)
+    out.parallel(strip).never_partition(strip, row)
+    order = realization_order([out._function])
+    images = [f for f in order if f.dimensions == 2]
+    tables = {g for f in images for g in callees(f) if g.dimensions == 1}
+    for f in order:
+        if f in tables:
+            Func._of(f).compute_root()
+    for f in images:
+        stage = Func._of(f)
+        if f is not out._function:
+            if _is_indexed(f, images):
+                stage.compute_root()
+            else:
+                stage.store_at(out, strip).compute_at(out, row)
+        _vectorize(stage, f)
+
+
+def _is_indexed(f: Function, images: Iterable[Function]) -> bool:
+    """Whether rows of a stage are read that a table names: any of them, at any time."""
+    for user in images:
+        for one in user.stages():
+            for n in nodes(*one.values):
+                if isinstance(n, FuncCall) and n.func is f and n.func is not user:
+                    inner = nodes(n.args[1])
+                    if any([isinstance(m, FuncCall) for m in inner]):
+                        return True
+    return False
+
+
+def _vectorize(stage: Func, f: Function) -> None:
+    for i, definition in enumerate(f.stages()):
+        if i == 0 and f.updates and _is_nothing(definition):
+            continue
+        one: Func | Stage = stage if i == 0 else stage.update(i - 1)
+        lanes = lanes_of(definition)
+        (first, *_) = definition.args
+        if first is f.args[0]:
+            one.vectorize(stage.args()[0], lanes)
+        elif i == 1:
+            assert definition.rdom is not None
+            one.vectorize(
+                of_rvar(definition.rdom.vars[0]), lanes, TailStrategy.Predicate
+            )
+        else:
+            one.unscheduled()
+
+
+def _is_nothing(definition: Definition) -> bool:
+    (value,) = definition.values
+    return getattr(value, "op", None) == "undef"
+
+
+def lanes_of(definition: Definition) -> int:
+    """How many elements of the widest type in a definition one register holds."""
+    bits = get_host_target().natural_vector_size(UInt(8)) * 8
+    widest = max([_width(v) for v in definition.values])
+    return max(bits // widest, 1)
+
+
+def _width(value: Node) -> int:
+    """The bits of the widest number that a value is computed in; coordinates do not
+    count."""
+    widest, stack, seen = 8, [value], {value}
+    while stack:
+        n = stack.pop()
+        widest = max(widest, n.type.width)
+        if not isinstance(n, FuncCall | ImageLoad):
+            for child in n.children():
+                if isinstance(child, Node) and child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+    return widest
+
+
+__all__ = ["by_lines", "lanes_of"]

@@ -1,0 +1,66 @@
+"""Filters whose channels belong together, or that are given more arrays, are run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+
+from parhelion.errors import TypeMismatchError, here
+from parhelion.lang.checked import a_kind
+from parhelion.whole.arguments import has_pixels
+from parhelion.whole.array import Array
+from parhelion.whole.jit import Jitted, jit
+
+#: What a filter takes and returns: an Array in a function under `hl.jit`, or pixels.
+Image = TypeVar("Image", Array, NDArray[Any])
+
+
+def run(function: Callable[..., Array], image: Any, *given: object) -> Any:
+    """What a filter makes of an image: an Array of an Array, and of pixels a NumPy
+    array, for which code is compiled once for each type and each choice of the other
+    arguments.
+
+    Raises TypeMismatchError for what is no image.
+    """
+    return run_with(function, image, (), *given)
+
+
+def run_with(
+    function: Callable[..., Array], image: Any, arrays: tuple[Any, ...], *given: object
+) -> Any:
+    """As `run`, of a filter that is given more arrays, whose elements are no part of
+    the program.
+
+    They follow the image. NumPy's become constants where the image is an Array. Raises
+    TypeMismatchError for what is no image, and for Arrays beside pixels.
+    """
+    if isinstance(image, Array):
+        whole = [a if isinstance(a, Array) else Array(a) for a in arrays]
+        return function(image, *whole, *given)
+    if any([isinstance(a, Array) for a in arrays]):
+        raise TypeMismatchError(
+            f"{function.__name__.strip('_')} is given an Array beside an image of"
+            " pixels",
+            at=here(),
+            hint="give the image as an argument of the function under hl.jit, too",
+        )
+    if not has_pixels(image):
+        raise TypeMismatchError(
+            f"{function.__name__.strip('_')} takes an Array or a NumPy array, not"
+            f" {a_kind(image)}, {image!r:.60}",
+            at=here(),
+        )
+    return _jitted(function, len(arrays))(image, *arrays, *given)
+
+
+@cache
+def _jitted(function: Callable[..., Array], arrays: int) -> Jitted[NDArray[Any]]:
+    parameters = list(inspect.signature(function).parameters)
+    return jit(function, static=parameters[1 + arrays :])
+
+
+__all__ = ["Image", "run", "run_with"]
