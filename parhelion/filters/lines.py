@@ -81,8 +81,7 @@ def _vectorize(stage: Func, f: Function) -> None:
 
 
 def _is_nothing(definition: Definition) -> bool:
-    (value,) = definition.values
-    return getattr(value, "op", None) == "undef"
+    return all([getattr(v, "op", None) == "undef" for v in definition.values])
 
 
 def lanes_of(definition: Definition) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from typing import Any, TypeAlias
 
 from parhelion.errors import BoundsError, here
@@ -22,6 +22,8 @@ Rows: TypeAlias = tuple[tuple[int, ...], ...]
 _SHAPES = ("rectangle", "cross", "ellipse")
 #: The border of which no pixel is the least, or the greatest.
 _NOTHING = "nothing"
+#: Where rows are computed one by one, runs of more pixels are made of shorter ones.
+_MOST_WRITTEN_OUT = 9
 
 
 def erode(
@@ -294,8 +296,9 @@ def _once(p: Plane, rows: Rows, choose: _Choice) -> Array:
     if _is_rectangle(rows):
         # Each axis is done by itself.
         start, length = runs[0][0]
-        down = _run(p, len(rows), -cy, True, choose)
-        held = p if len(rows) == 1 else p.stage(down)
+        if length == 1 and start == cx and len(rows) > 1:
+            return _run(p, len(rows), -cy, True, choose)
+        held = _down(p, len(rows), -cy, choose)
         return _run(held, length, start - cx, False, choose)
     lines: dict[tuple[int, int], Plane] = {}
     found: Array | None = None
@@ -323,12 +326,26 @@ def _runs(row: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
+def _down(p: Plane, length: int, first: int, choose: _Choice) -> Plane:
+    """The choice among `length` pixels in a column, as a stage."""
+    if length == 1:
+        return p
+    if p.apart == 0 or length > _MOST_WRITTEN_OUT:
+        return p.stage(_run(p, length, first, True, choose))
+    (held,) = p.columns(
+        lambda pixel: [reduce(choose, [pixel(first + i) for i in range(length)])]
+    )
+    return held
+
+
 def _run(p: Plane, length: int, first: int, rows: bool, choose: _Choice) -> Array:
     """The choice among `length` pixels in a line, by runs of 2, 4, 8, … of them."""
 
     def at(q: Plane, d: int) -> Array:
         return q.at(d, 0) if rows else q.at(0, d)
 
+    if p.apart and length <= _MOST_WRITTEN_OUT:
+        return reduce(choose, [at(p, first + i) for i in range(length)])
     width, held = 1, p
     while 2 * width <= length:
         pixel = choose(at(held, 0), at(held, width))

@@ -6,11 +6,12 @@ never crosses into the channels behind them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
-from parhelion.filters.padded import padded
+from parhelion.filters.padded import Source, values_of
 from parhelion.ir import build
 from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr as Node
@@ -21,10 +22,13 @@ from parhelion.lang.mathfuncs import round as rounded_expr
 from parhelion.types import Type
 from parhelion.whole.array import Array
 from parhelion.whole.borders import BORDERS, bordered
-from parhelion.whole.core import Whole, coordinate, define, read
+from parhelion.whole.core import Whole, computed, coordinate, define, read
 from parhelion.whole.elementwise import convert
 from parhelion.whole.operands import operand
 from parhelion.whole.trace import shape_of
+
+#: Makes images of the one that is so many rows below.
+Columns = Callable[[Callable[[int], Array]], Sequence[Array]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,8 @@ class Plane:
 
     func: what is read. whole: the array of it. y, x: its axes of rows and columns,
     counted from the last. apart: how many elements lie from one pixel of a row to the
-    next where the filter is a program by itself; 0 where it is a part of one.
+    next where the filter is a program by itself; 0 where it is a part of one. source:
+    the image and its border in the first case. index: which value of `func` is meant.
     """
 
     func: Func
@@ -41,6 +46,8 @@ class Plane:
     y: int
     x: int
     apart: int = 0
+    source: Source | None = None
+    index: int = 0
 
     def at(self, dy: int, dx: int) -> Array:
         """The image whose pixel at each point is the one so many rows below and columns
@@ -54,7 +61,29 @@ class Plane:
             self.y: build.add(coordinate(self.y), dy),
             self.x: build.add(coordinate(self.x), step),
         }
+        if self.source is not None:
+            to = {0: coordinate(0), 1: coordinate(1), **to}
+            found = values_of(self.func[tuple([wrap(to[p]) for p in (0, 1)])])
+            return array(found[self.index], self.whole)
         return array(read(self.func, self.whole.shape, to), self.whole)
+
+    def columns(self, make: Columns) -> list[Plane]:
+        """Images that are made of the pixels above and below each one, each as a stage
+        that is read on its left and right."""
+        if self.source is None:
+            return [self.stage(image) for image in make(lambda down: self.at(down, 0))]
+
+        def nodes(pixel: Callable[[int], Node]) -> list[Node]:
+            made = make(lambda down: array(pixel(down), self.whole))
+            return [image._whole.value for image in made]
+
+        rows = self.source.columns(nodes)
+        return [
+            replace(self, func=rows, index=i, whole=replace(self.whole, value=ref))
+            for i, ref in enumerate(
+                values_of(rows[wrap(coordinate(0)), wrap(coordinate(1))])
+            )
+        ]
 
     def stage(self, image: Array) -> Plane:
         """Another image of the same axes as a stage of its own, which is read around
@@ -63,7 +92,7 @@ class Plane:
         if whole.func is None:
             whole.func = define(whole, "stage")
             whole.value = read(whole.func, whole.shape)
-        return replace(self, func=whole.func, whole=whole)
+        return replace(self, func=whole.func, whole=whole, index=0)
 
 
 def array(value: Node, like: Whole) -> Array:
@@ -113,7 +142,8 @@ def plane(
     is_constant = condition == "constant_exterior"
     fill = convert(operand(value if is_constant else 0), whole.type)
     if apart:
-        return Plane(padded(whole, apart, condition, fill, reach), whole, y, x, apart)
+        source = Source(computed(whole), apart, condition, fill, reach)
+        return Plane(source.rows(), whole, y, x, apart, source)
     f = bordered(whole, sorted([y, x]), condition, fill)
     return Plane(f, whole, y, x)
 

@@ -43,8 +43,12 @@ def _median(image: Array, apart: int, size: int, border: str, value: float) -> A
     half = size // 2
     p = plane(image, apart, border, value, "median", half)
     # Columns are sorted once, for all the windows that they are in.
-    column = sort([p.at(d, 0)._whole.value for d in range(-half, half + 1)])
-    ranks = [p.stage(array(node, image._whole)) for node in column]
+    ranks = p.columns(
+        lambda pixel: [
+            array(node, image._whole)
+            for node in sort([pixel(d)._whole.value for d in range(-half, half + 1)])
+        ]
+    )
     rows: list[list[Node]] = [
         sort([r.at(0, d)._whole.value for d in range(-half, half + 1)]) for r in ranks
     ]

@@ -10,7 +10,7 @@ import numpy as np
 from parhelion.filters.given import at_least, border_name, number, pair, sizes
 from parhelion.filters.planes import plane, saturated
 from parhelion.filters.running import Image, run
-from parhelion.filters.sums import along, both
+from parhelion.filters.sums import along, both, sums
 from parhelion.types import UInt
 from parhelion.whole.array import Array
 from parhelion.whole.promotion import float_for
@@ -71,8 +71,8 @@ def _gaussian(
     # The first sums fit 16 bits, as the weights add up to 256.
     kernels = {True: (_fixed(down), -middle[0]), False: (_fixed(across), -middle[1])}
     rows = p.apart > 0
-    first = along(p, rows, *kernels[rows], UInt(16))
-    total = along(p.stage(first), not rows, *kernels[not rows], UInt(32))
+    first = sums(p, rows, *kernels[rows], UInt(16))
+    total = along(first, not rows, *kernels[not rows], UInt(32))
     return ((total + (1 << 15)) >> 16).astype("uint8")
 
 

@@ -98,6 +98,14 @@ def along(p: Plane, rows: bool, weights: Row, first: int, to: Type) -> Array:
     return weighted(lambda d: p.at(0, d), weights, first, to)
 
 
+def sums(p: Plane, rows: bool, weights: Row, first: int, to: Type) -> Plane:
+    """As `along`, as a stage."""
+    if not rows or len(weights) > _MOST_TERMS:
+        return p.stage(along(p, rows, weights, first, to))
+    (found,) = p.columns(lambda pixel: [weighted(pixel, weights, first, to)])
+    return found
+
+
 def both(p: Plane, down: Row, across: Row, middle: tuple[int, int]) -> Array:
     """The sum with the product of a kernel down and one across.
 
@@ -115,7 +123,7 @@ def both(p: Plane, down: Row, across: Row, middle: tuple[int, int]) -> Array:
     if len(order) == 2:
         weights, first = kernels[order[0]]
         inner = sum_type(p.whole.type, weights) if to.is_int_or_uint() else to
-        p = p.stage(along(p, order[0], weights, first, inner))
+        p = sums(p, order[0], weights, first, inner)
     weights, first = kernels[order[-1]]
     return along(p, order[-1], weights, first, to)
 
@@ -145,4 +153,4 @@ def _looped_square(
     return array(inline.sum(r, term)._node, p.whole)
 
 
-__all__ = ["along", "both", "square", "sum_type", "weighted", "whole_numbers"]
+__all__ = ["along", "both", "square", "sum_type", "sums", "weighted", "whole_numbers"]
