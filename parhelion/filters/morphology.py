@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache, reduce
+from math import isqrt
 from typing import Any, TypeAlias
 
 from parhelion.errors import BoundsError, here
@@ -22,8 +23,10 @@ Rows: TypeAlias = tuple[tuple[int, ...], ...]
 _SHAPES = ("rectangle", "cross", "ellipse")
 #: The border of which no pixel is the least, or the greatest.
 _NOTHING = "nothing"
-#: Where rows are computed one by one, runs of more pixels are made of shorter ones.
+#: Where rows are computed one by one, runs of more pixels are made of shorter ones: in
+#: a row, and down a column, for which more rows must be kept then.
 _MOST_WRITTEN_OUT = 9
+_MOST_ROWS = 19
 
 
 def erode(
@@ -330,7 +333,7 @@ def _down(p: Plane, length: int, first: int, choose: _Choice) -> Plane:
     """The choice among `length` pixels in a column, as a stage."""
     if length == 1:
         return p
-    if p.apart == 0 or length > _MOST_WRITTEN_OUT:
+    if p.apart == 0 or length > _MOST_ROWS:
         return p.stage(_run(p, length, first, True, choose))
     (held,) = p.columns(
         lambda pixel: [reduce(choose, [pixel(first + i) for i in range(length)])]
@@ -339,13 +342,20 @@ def _down(p: Plane, length: int, first: int, choose: _Choice) -> Plane:
 
 
 def _run(p: Plane, length: int, first: int, rows: bool, choose: _Choice) -> Array:
-    """The choice among `length` pixels in a line, by runs of 2, 4, 8, … of them."""
+    """The choice among `length` pixels in a line, by runs of 2, 4, 8, … of them; or, as
+    fewer stages are better where rows are computed one by one, of one length."""
 
     def at(q: Plane, d: int) -> Array:
         return q.at(d, 0) if rows else q.at(0, d)
 
-    if p.apart and length <= _MOST_WRITTEN_OUT:
-        return reduce(choose, [at(p, first + i) for i in range(length)])
+    if p.apart:
+        if length > _MOST_WRITTEN_OUT:
+            part = isqrt(length - 1) + 1
+            p = p.stage(reduce(choose, [at(p, i) for i in range(part)]))
+            places = [min(i, length - part) for i in range(0, length, part)]
+        else:
+            places = list(range(length))
+        return reduce(choose, [at(p, first + i) for i in places])
     width, held = 1, p
     while 2 * width <= length:
         pixel = choose(at(held, 0), at(held, width))

@@ -13,6 +13,7 @@ from parhelion.filters.running import Image, run
 from parhelion.filters.sums import along, both, sums
 from parhelion.types import UInt
 from parhelion.whole.array import Array
+from parhelion.whole.functions import where
 from parhelion.whole.promotion import float_for
 
 _UINT8 = UInt(8)
@@ -149,12 +150,28 @@ def _box(
     total = both(p, (1,) * rows, (1,) * columns, (rows // 2, columns // 2))
     if not normalize:
         return saturated(total, image.type)
+    if (
+        total.type is UInt(16)
+        and _most(image, rows * columns) + rows * columns < 1 << 16
+    ):
+        return _mean(total, rows * columns).astype(image.dtype)
     to = float_for(total.type).to_numpy()
     # Sums of integers are divided as floats that hold them; a float32 does up to 2**24.
     if total.type.is_int_or_uint() and _most(image, rows * columns) < 1 << 24:
         to = np.dtype(np.float32)
     mean = total.astype(to) / to.type(rows * columns)
     return saturated(mean, image.type)
+
+
+def _mean(total: Array, count: int) -> Array:
+    """Sums divided by their count in 16 bits: to the nearest, the even one of two."""
+    up = total + np.uint16(count // 2)
+    mean = up // np.uint16(count)
+    if count % 2:
+        return mean
+    # What is half way between two was rounded up.
+    is_odd_half = (mean * np.uint16(count) == up) & ((mean & np.uint16(1)) == 1)
+    return where(is_odd_half, mean - np.uint16(1), mean)
 
 
 def _most(image: Array, count: int) -> int:
