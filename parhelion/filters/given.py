@@ -41,6 +41,8 @@ def border_name(border: object) -> str:
 def number(value: object, what: str) -> float:
     """A finite number. Raises TypeMismatchError for what is none, or only known when
     the function runs."""
+    if type(value) is int or (type(value) is float and math.isfinite(value)):
+        return value  # As nearly always: calls are to cost little.
     if isinstance(value, Array):
         raise TypeMismatchError(
             f"{what} is part of the program, and {value!r} is known only when the"

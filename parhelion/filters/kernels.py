@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from parhelion.errors import BoundsError, here
@@ -268,6 +269,7 @@ def _signed(t: Type) -> Type:
     return Int(t.width) if t.is_uint() else t
 
 
+@cache
 def _derivative(size: int, order: int) -> tuple[int, ...]:
     """A binomial, differentiated: the coefficients of (1 + z)^m (z - 1)^order."""
     found = [1]

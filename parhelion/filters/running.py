@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from parhelion.errors import TypeMismatchError, here
 from parhelion.filters.lines import by_lines
 from parhelion.lang.checked import a_kind
-from parhelion.whole.arguments import has_pixels, pixels, told_apart
+from parhelion.whole.arguments import has_pixels, pixels
 from parhelion.whole.array import Array
 from parhelion.whole.declared import declared_by
 from parhelion.whole.jit import Jitted, jit
@@ -47,10 +46,10 @@ def run(function: Callable[..., Array], image: Any, *given: Any) -> Any:
         array, names = pixels(image, _IMAGE)
         if any(names):
             # Its rows and columns are found by their names.
-            return _jitted(function, told_apart(given), 0, given)(image)
+            return _jitted(function, given, 0)(image)
         image = array
     if image.ndim not in (2, 3):
-        return _jitted(function, told_apart(given), 0, given)(image)
+        return _jitted(function, given, 0)(image)
     # Channels are elements of a row: no filter mixes them.
     rows, apart = image, 1
     if image.ndim == 3:
@@ -58,19 +57,33 @@ def run(function: Callable[..., Array], image: Any, *given: Any) -> Any:
         rows = image.reshape(height, width * apart)
     if rows.strides[1] != rows.itemsize:
         rows = np.ascontiguousarray(rows)
-    found = _jitted(function, told_apart(given), max(apart, 1), given)(rows)
+    found = _jitted(function, given, max(apart, 1))(rows)
     return found.reshape(image.shape)
 
 
-@lru_cache(maxsize=_MOST_KEPT)
+#: By the function, the number of channels, and what is given.
+_known: dict[tuple[Callable[..., Array], int, str], Jitted[NDArray[Any]]] = {}
+
+
 def _jitted(
-    function: Callable[..., Array], told: Hashable, apart: int, given: tuple[Any, ...]
+    function: Callable[..., Array], given: tuple[Any, ...], apart: int
 ) -> Jitted[NDArray[Any]]:
+    # Python's numbers, words and tuples of them: the text tells 1 from 1.0 and True,
+    # and 0.0 from -0.0.
+    key = (function, apart, repr(given))
+    found = _known.get(key)
+    if found is not None:
+        return found
+
     def filtered(image: Array) -> Array:
         return function(image, apart, *given)
 
     filtered.__name__ = function.__name__.strip("_")
-    return jit(filtered, schedule=by_lines if apart else None)
+    made = jit(filtered, schedule=by_lines if apart else None)
+    if len(_known) >= _MOST_KEPT:
+        _known.clear()
+    # Of two threads that come here at once, both use the first one's.
+    return _known.setdefault(key, made)
 
 
 __all__ = ["Image", "run"]

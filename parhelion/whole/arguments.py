@@ -184,17 +184,17 @@ def fixed(value: object, declared: Declared) -> Fixed:
             at=here(),
             hint=f"give {like}, or np.array(…) for data",
         ) from None
-    return Fixed(told_apart(value), value)
+    return Fixed(_told(value), value)
 
 
-def told_apart(value: Any) -> Hashable:
+def _told(value: Any) -> Hashable:
     """What tells a value from those that Python takes for equal: its class, and the
     classes of what it holds, and the sign of a zero."""
     kind = type(value)
     if isinstance(value, tuple):
-        return kind, tuple([told_apart(v) for v in value])
+        return kind, tuple([_told(v) for v in value])
     if isinstance(value, frozenset):
-        return kind, frozenset([told_apart(v) for v in value])
+        return kind, frozenset([_told(v) for v in value])
     if isinstance(value, float):
         return kind, float(value).hex()
     if isinstance(value, np.generic):
@@ -221,5 +221,4 @@ __all__ = [
     "is_number",
     "number_kind",
     "pixels",
-    "told_apart",
 ]
