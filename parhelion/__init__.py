@@ -30,10 +30,13 @@ from parhelion.errors import OutOfMemoryError as OutOfMemoryError
 from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import SerialisationError as SerialisationError
+from parhelion.errors import TimeLimitError as TimeLimitError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
 from parhelion.errors import UnsetParamError as UnsetParamError
 from parhelion.errors import UnwritableFileError as UnwritableFileError
+from parhelion.ir.deadline import time_limit as time_limit
 from parhelion.ir.loop_id import Partition as Partition
+from parhelion.ir.progress import set_progress as set_progress
 from parhelion.lang import boundary as _boundary
 from parhelion.lang import numpy_names as _numpy_names
 from parhelion.lang.autoscheduling import AutoschedulerParams as AutoschedulerParams
@@ -136,6 +139,8 @@ from parhelion.lang.inline import argmin as argmin
 from parhelion.lang.inline import maximum as maximum
 from parhelion.lang.inline import minimum as minimum
 from parhelion.lang.inline import product as product
+from parhelion.lang.judging import get_recompute_limit as get_recompute_limit
+from parhelion.lang.judging import set_recompute_limit as set_recompute_limit
 from parhelion.lang.lerp import lerp as lerp
 from parhelion.lang.loop_dump import StmtOutputFormat as StmtOutputFormat
 from parhelion.lang.loop_level import LoopLevel as LoopLevel

@@ -334,6 +334,15 @@ class OutOfMemoryError(HalideError, MemoryError):
     """
 
 
+class TimeLimitError(HalideError, TimeoutError):
+    """A time limit was over before the work was done (`time_limit`, ``timeout=``); also
+    a TimeoutError.
+
+    >>> issubclass(hl.TimeLimitError, TimeoutError)
+    True
+    """
+
+
 class FormaError(HalideError, ValueError):
     """A program of the Forma language is wrong; also a ValueError.
 

@@ -20,6 +20,7 @@ from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.scans import Scans
 from parhelion.autoschedule.trials import fastest
 from parhelion.errors import TypeMismatchError, here
+from parhelion.ir import progress
 from parhelion.ir.bindings import SET
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.deep import run_deep
@@ -37,6 +38,7 @@ from parhelion.lang.named_sizes import in_order
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target, TargetFeature
+from parhelion.lang.where import in_dimensions
 from parhelion.lower.by_data import advice_of
 from parhelion.runtime.program import compiling
 from parhelion.schedule.order import realization_order
@@ -55,6 +57,17 @@ def apply(
     """Asks the scheduler that `params` names, and applies its script. The scheduler is
     given copies of the Funcs, so that the user's change only at the end."""
     functions = tuple(pipeline._functions())
+    with progress.task(f"scheduling {functions[0].label}"):
+        return _applied(pipeline, functions, target, params, given)
+
+
+def _applied(
+    pipeline: Pipeline,
+    functions: tuple[Function, ...],
+    target: Target,
+    params: AutoschedulerParams,
+    given: Given | None,
+) -> AutoSchedulerResults:
     scheduler = find_autoscheduler(params.name)
     start = time.perf_counter()
     with CHANGES:
@@ -110,6 +123,7 @@ def autoschedule(
     inputs: Mapping[object, object],
     target: Target,
     params: AutoschedulerParams,
+    axes: str | None = None,
 ) -> AutoSchedulerResults:
     """See `lang.autoscheduling.autoschedule`."""
     pipeline = outputs if isinstance(outputs, Pipeline) else None
@@ -121,7 +135,8 @@ def autoschedule(
                 at=here(),
             )
         pipeline = Pipeline(outputs)
-    return apply(pipeline, target, params, given_to(pipeline, arguments, sizes, inputs))
+    given = given_to(pipeline, arguments, sizes, inputs, axes=axes)
+    return apply(pipeline, target, params, given)
 
 
 # What the user gave.
@@ -133,8 +148,14 @@ def given_to(
     sizes: Extents | None,
     inputs: Mapping[object, object],
     what: str = "autoschedule",
+    axes: str | None = None,
 ) -> Given:
     """What a user gives to a function that `what` names: see `lang.autoscheduling`."""
+    if axes is not None:
+        # Arrays become Buffers, which know their axes.
+        arguments = [_named(one, axes) for one in arguments]
+        if isinstance(inputs, Mapping):
+            inputs = {key: _named(one, axes) for key, one in inputs.items()}
     functions = tuple(pipeline._functions())
     reach = Reach(functions)
     reach.look()
@@ -155,7 +176,7 @@ def given_to(
     if left and sizes is None and _are_sizes(left[-1]):
         sizes = left.pop()  # type: ignore[assignment]
     if sizes is not None:
-        where = {f: _extents(f, sizes) for f in functions}
+        where = {f: _extents(f, sizes, axes) for f in functions}
     elif left and isinstance(left[-1], list | tuple):
         left += left.pop()  # type: ignore[arg-type]
     lacking = [
@@ -246,8 +267,17 @@ def _are_sizes(given: object) -> bool:
     return not any([isinstance(one, Buffer | np.ndarray) for one in given])
 
 
-def _extents(f: Function, sizes: Extents) -> list[Extent]:
-    sizes = in_order(f, sizes, "autoschedule")
+def _named(given: object, axes: str) -> object:
+    """An array as the Buffer that it is by its axes; all else as it is."""
+    if isinstance(given, np.ndarray):
+        return Buffer(given, axes=axes)
+    if isinstance(given, list | tuple):
+        return [_named(one, axes) for one in given]
+    return given
+
+
+def _extents(f: Function, sizes: Extents, axes: str | None) -> list[Extent]:
+    sizes = in_order(f, in_dimensions(sizes, axes), "autoschedule")
     extents = arrays.check_sizes(sizes, f"the output of Func {f.name!r}")
     if len(extents) != f.dimensions:
         raise TypeMismatchError(

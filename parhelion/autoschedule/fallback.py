@@ -15,7 +15,7 @@ from parhelion.autoschedule.calls import MAKERS, Call, FuncArg, LevelArg, Made, 
 from parhelion.autoschedule.pipeline.freedom import Freedom
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
-from parhelion.errors import HalideError
+from parhelion.errors import HalideError, TimeLimitError
 from parhelion.ir.function import Function
 from parhelion.lang.machines import gpu_of
 from parhelion.lang.runner import Runner
@@ -39,6 +39,8 @@ def refused(script: Script, target: Target | None = None) -> HalideError | None:
         resolve(PipelineSpec.of(outputs))
         if target is not None:
             _lower(outputs, target)
+    except TimeLimitError:
+        raise
     except HalideError as error:
         return error
     return None

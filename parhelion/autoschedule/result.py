@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from parhelion.dataclass import dataclass
-from parhelion.errors import HalideError, InternalError, ScheduleError, here, located
+from parhelion.errors import (
+    HalideError,
+    InternalError,
+    ScheduleError,
+    TimeLimitError,
+    here,
+    located,
+)
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
 
@@ -252,6 +259,9 @@ class AutoSchedulerResults:
                 with self._in_its_name():
                     self.script.apply()
                 resolve(PipelineSpec.of(self.script.outputs))
+            except TimeLimitError:
+                before.restore()
+                raise
             except HalideError as error:
                 before.restore()
                 raise InternalError(

@@ -19,7 +19,7 @@ from parhelion.autoschedule.pipeline.regions import Regions
 from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.script import Script
 from parhelion.dataclass import dataclass
-from parhelion.errors import HalideError, ScheduleError
+from parhelion.errors import HalideError, ScheduleError, TimeLimitError
 from parhelion.ir.function import Function, var_label
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.scanning import width_of_tiles
@@ -147,6 +147,8 @@ def _found(outputs: Sequence[Function], sizes: Sizes) -> Iterator[_Scan]:
     graph = Graph.of(outputs, Freedom(outputs).inlined)
     try:
         regions = Regions(graph, sizes, guess=_GUESS)
+    except TimeLimitError:
+        raise
     except HalideError:
         return  # nobody knows how large it is: the scheduler tells of it
     for f, k, found in scans:

@@ -10,7 +10,8 @@ import numpy as np
 from parhelion.autoschedule.decisions import cost_text
 from parhelion.autoschedule.pipeline.sizes import Box, Sizes
 from parhelion.autoschedule.result import AutoSchedulerResults
-from parhelion.errors import HalideError
+from parhelion.errors import HalideError, TimeLimitError
+from parhelion.ir import progress
 from parhelion.ir.bindings import SET, Bindings
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Requirement
@@ -40,11 +41,14 @@ def fastest(
     refusals: dict[str, None] = {}
     bindings = bindings_of(list(sizes.outputs), sizes, images)
     boxes = [_extents(box) for f, box in sizes.outputs.items() for _ in f.buffers]
-    for one in candidates:
+    for number, one in enumerate(candidates):
+        progress.step(f"candidate {number + 1} of {len(candidates)}")
         try:
             made = one.script.tried().outputs
             runner = Runner(made, made[0].name, requirements, bindings=bindings)
             times.append(_seconds(runner, prepared(runner, boxes)))
+        except TimeLimitError:
+            raise
         except HalideError as error:
             times.append(float("inf"))
             refusals[error.what] = None

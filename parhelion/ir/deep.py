@@ -8,6 +8,7 @@ stop them at about 500 levels, so compiles run on one thread each with a stack o
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import sys
 import threading
@@ -15,6 +16,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from parhelion.errors import HalideError, OutOfMemoryError, here
+from parhelion.ir import progress
+from parhelion.ir.deadline import DEADLINE
 
 _R = TypeVar("_R")
 
@@ -38,13 +41,20 @@ def run_deep(f: Callable[[], _R]) -> _R:
         return f()
     results: list[_R] = []
     errors: list[BaseException] = []
+    work = progress.current()
+    ending = _Ending()
 
     def body() -> None:
         _inside.yes = True
+        progress.adopt(work)
         try:
-            results.append(f())
-        except BaseException as error:
-            errors.append(error)
+            try:
+                results.append(f())
+            except BaseException as error:
+                errors.append(error)
+            ending.close()
+        except _Ended:
+            errors.append(_Ended())  # it came behind the last of the work
         finally:
             # Here and not below: an interrupted caller does not wait.
             with LOCK:
@@ -64,13 +74,53 @@ def run_deep(f: Callable[[], _R]) -> _R:
             ) from None
         finally:
             threading.stack_size(before)
-    thread.join()
+    deadline = DEADLINE.get()
+    if deadline is None:
+        thread.join()
+    else:
+        thread.join(deadline.left())
+        if thread.is_alive():
+            ending.end(thread)
+            doing = "" if work is None else work.step
+            raise deadline.error(f"compiling ({doing})" if doing else "compiling")
     if errors:
         error = errors[0]
         if isinstance(error, HalideError):
             error.locate(here())
         raise error
     return results[0]
+
+
+class _Ended(BaseException):
+    """What ends a thread of the compiler's when its time is over."""
+
+
+class _Ending:
+    """A thread that may be ended from outside as long as it works, and not when it
+    puts back what is one for all threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open = True
+
+    def end(self, thread: threading.Thread) -> None:
+        """Raises _Ended in the thread, and waits until it is gone."""
+        while thread.is_alive():
+            with self._lock:
+                if self._open and thread.ident is not None:
+                    ident = ctypes.c_ulong(thread.ident)
+                    # Python raises it between two steps of Python code.
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                        ident, ctypes.py_object(_Ended)
+                    )
+            thread.join(1)
+
+    def close(self) -> None:
+        """The work is done. Raises _Ended here, if it is on its way."""
+        with self._lock:
+            self._open = False
+        for _ in range(2):  # Python looks for exceptions from outside at each turn
+            continue
 
 
 def _prepare() -> None:

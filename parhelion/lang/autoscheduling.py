@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parhelion.errors import HalideError, TypeMismatchError, here
+from parhelion.ir.deadline import within
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
 from parhelion.lang.boxes import Box
@@ -191,6 +192,8 @@ def autoschedule(
     target: Target | None = None,
     measure: int = 0,
     reassociate: bool | str | None = None,
+    axes: str | None = None,
+    timeout: float | None = None,
     **params: str | float,
 ) -> AutoSchedulerResults:
     """Finds a schedule for one or more outputs, gives it to their Funcs, and returns
@@ -222,6 +225,10 @@ def autoschedule(
         large sums are computed in parts (`rfactor`), and scans with few and long lines
         in tiles (`tile_scan`), as those of integers are; None, the default: large sums
         alone; False: neither. Other schedulers have no such parameter.
+    axes: the axes of all arrays that are given, outermost first, ``"yxc"`` for (H, W,
+        C) images; sizes in a list are then the shape of such an array.
+    timeout: after how many seconds to give up with TimeLimitError; nothing is scheduled
+        then. See `time_limit`.
     params: what else the scheduler is told: see `AutoschedulerParams`.
 
     Nothing is computed and nothing is set; directives that the Funcs have stay.
@@ -243,14 +250,16 @@ def autoschedule(
     if reassociate is not None:
         params["reassociate"] = str(reassociate).lower()
     driver: Any = importlib.import_module(_DRIVER)
-    found: AutoSchedulerResults = driver.autoschedule(
-        outputs,
-        arguments,
-        sizes,
-        {} if inputs is None else inputs,
-        target,
-        AutoschedulerParams(scheduler, params),
-    )
+    with within(timeout):
+        found: AutoSchedulerResults = driver.autoschedule(
+            outputs,
+            arguments,
+            sizes,
+            {} if inputs is None else inputs,
+            target,
+            AutoschedulerParams(scheduler, params),
+            axes,
+        )
     return found
 
 

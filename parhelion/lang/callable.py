@@ -23,6 +23,7 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import Number, check_image, check_output
 from parhelion.lang.imageparam import ImageParam
+from parhelion.lang.judging import judge
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pickling import Written, check_unchanged
 from parhelion.lang.runner import Runner
@@ -393,7 +394,7 @@ class Callable:
         )
 
     def _judge(self, args: Sequence[object], layouts: Sequence[Layout]) -> None:
-        """What `Runner.judge` says of a pipeline at its first call."""
+        """What `judge` says of a pipeline at its first call."""
         runner = self._runner
         given = self._given(layouts)
         boxes = [
@@ -401,7 +402,7 @@ class Callable:
             for s in runner.targets
         ]
         images = {s: v for s, v in given.items() if s not in runner.targets}
-        runner.judge(boxes, images, self._check_scalars(args))
+        judge(runner, boxes, images, self._check_scalars(args))
 
     def _run_specially(self, args: Sequence[object], layouts: Sequence[Layout]) -> None:
         """Runs a call whose arrays need another variant of the code, or a copy."""

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from parhelion.errors import (
     BoundsError,
     DefinitionError,
@@ -16,11 +14,10 @@ from parhelion.errors import (
     here,
 )
 from parhelion.ir.bindings import SET
-from parhelion.ir.build import const_int
+from parhelion.ir.deadline import within
 from parhelion.ir.device import SIMULATED
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.lang import arrays
 from parhelion.lang.boxes import Box
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import integer
@@ -28,6 +25,7 @@ from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.given import check_image, check_output
 from parhelion.lang.handles import func_of, is_func
 from parhelion.lang.inferred import laid_out
+from parhelion.lang.judging import judge
 from parhelion.lang.machines import device_named_by, machine_of
 from parhelion.lang.module import (
     Module,
@@ -36,7 +34,7 @@ from parhelion.lang.module import (
     named,
     with_arguments,
 )
-from parhelion.lang.named_sizes import Sizes, in_order
+from parhelion.lang.named_sizes import Sizes
 from parhelion.lang.pickling import PicklesPipeline
 from parhelion.lang.requirement import requirement
 from parhelion.lang.runner import Runner
@@ -49,6 +47,15 @@ from parhelion.lang.target_api import (
     strict,
 )
 from parhelion.lang.texts import Texts
+from parhelion.lang.where import (
+    Destination,
+    box_of,
+    boxes_of,
+    check_target,
+    cut,
+    destinations,
+    memory_order,
+)
 from parhelion.runtime.program import Options, Variant, compiling
 from parhelion.schedule.gpu import has_kernels
 from parhelion.schedule.reach import Reach
@@ -64,7 +71,6 @@ if TYPE_CHECKING:
     from parhelion.runtime.profile import Profile
     from parhelion.runtime.trace import TraceEvent
 
-Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
@@ -184,6 +190,9 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
         self,
         where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
+        *,
+        axes: str | None = None,
+        timeout: float | None = None,
     ) -> Result:
         """Computes the outputs and returns a Buffer, or a tuple of Buffers.
 
@@ -193,44 +202,54 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
         list with one for each value), it computes the region of it into it, and returns
         None. Of `target`, the features strict_float and profile count.
 
+        axes: the axes of the arrays that are computed, outermost first, as of those
+            that Buffers are made of: ``realize((h, w, 3), axes="yxc")`` takes the shape
+            of an array, and makes a Buffer whose ``array("yxc")`` is dense; arrays that
+            are given have these axes.
+        timeout: after how many seconds, those of compiling included, to give up with
+            TimeLimitError; see `time_limit`.
+
         Raises UnsetParamError if an input has no value; BoundsError if an image or the
         Buffer given is too small; TypeMismatchError and InvalidBufferError if a Buffer
         does not fit; PipelineRuntimeError if a `require` fails; OutOfMemoryError;
         HalideError for a target of another processor or system; and what is found when
         the pipeline is compiled, as a rule ScheduleError or DefinitionError.
         """
-        _check_target(where, target, "realize")
-        return self._compute(where, options(target))
+        check_target(where, target, "realize")
+        with within(timeout):
+            return self._compute(where, options(target), axes=axes)
 
     def _compute(
         self,
         where: Sizes | Destination | Sequence[Destination],
         asked: Options,
         method: str = "realize",
+        axes: str | None = None,
     ) -> Result:
         runner = self._ready()
-        given = destinations(where, method)
+        given = destinations(where, method, axes)
         if given is not None:
             self._check(runner, given)
             images = runner.inputs()
             if runner.is_new():
-                runner.judge([_box_of(b) for b in given], images)
+                judge(runner, [box_of(b) for b in given], images)
             runner.run(images, given, options=asked)
             return None
-        boxes = boxes_of(runner.targets, where, method)  # type: ignore[arg-type]
+        boxes = boxes_of(runner.targets, where, method, axes)  # type: ignore[arg-type]
+        order = memory_order(axes)
         images = runner.inputs()
         if any(e == 0 for box in boxes for _, e in box):
             made = [
-                runner.new_buffer(s, b)
+                runner.new_buffer(s, b, order=order)
                 for s, b in zip(runner.targets, boxes, strict=True)
             ]
         else:
             if runner.is_new():
-                runner.judge(boxes, images)
+                judge(runner, boxes, images)
             variant = runner.variant(images, asked, boxes)
-            made = runner.allocate(boxes, variant, images.values())
+            made = runner.allocate(boxes, variant, images.values(), order)
             runner.run(images, made, options=asked)
-            made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
+            made = [cut(b, box) for b, box in zip(made, boxes, strict=True)]
         return made[0] if len(made) == 1 else tuple(made)
 
     def profile(
@@ -257,7 +276,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
             raise BoundsError(
                 f"profile runs the pipeline 1 time or more, not {repeat!r}", at=here()
             )
-        _check_target(where, target, "profile")
+        check_target(where, target, "profile")
         if target is None:
             target = get_jit_target_from_environment()
         target = target.with_feature(TargetFeature.Profile)
@@ -281,7 +300,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
         """
         from parhelion.runtime.trace import collect_trace
 
-        _check_target(where, target, "trace")
+        check_target(where, target, "trace")
         asked = replace(options(target), profile=False, trace=True)
         with collect_trace() as events:
             self._compute(where, asked, "trace")
@@ -302,7 +321,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
         """
         from parhelion.lang.report import report
 
-        _check_target(where, target, "report")
+        check_target(where, target, "report")
         runner = self._ready()
         boxes = self._boxes(where, "report")
         variant = runner.variant(runner.inputs(), options(target), boxes)
@@ -316,7 +335,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
         if given is None:
             return boxes_of(runner.targets, where, method)  # type: ignore[arg-type]
         self._check(runner, given)
-        return [_box_of(b) for b in given]
+        return [box_of(b) for b in given]
 
     def _check(self, runner: Runner, given: Sequence[Buffer]) -> None:
         if len(given) != len(runner.targets):
@@ -328,14 +347,17 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
         for sym, buffer in zip(runner.targets, given, strict=True):
             check_output(sym, buffer)
 
-    def compile_jit(self, target: Target | None = None) -> None:
+    def compile_jit(
+        self, target: Target | None = None, *, timeout: float | None = None
+    ) -> None:
         """Compiles now what the first call of `realize` would compile.
 
         The code is for the images that are set, or else for images of the promised
-        layout, by default dense in dimension 0.
+        layout, by default dense in dimension 0. timeout: see `realize`.
         """
         runner = self._ready()
-        runner.program(self._variant(runner, target))
+        with within(timeout):
+            runner.program(self._variant(runner, target))
 
     def _variant(
         self,
@@ -390,7 +412,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
         else:
             self._check(runner, given)
             strides = [b._layout().strides for b in given]
-            boxes = [_box_of(b) for b in given]
+            boxes = [box_of(b) for b in given]
             variant = runner.fitting(boxes, self._variant(runner, boxes=boxes))
         for sym, sides in runner.infer_inputs(boxes, variant, strides).items():
             SET.set(sym, laid_out(sym, sides))
@@ -529,71 +551,3 @@ def image_params(outputs: Sequence[Function]) -> tuple[BufferSym, ...]:
     reach = Reach(outputs)
     reach.look()
     return tuple([s for s in reach.images if not s.embedded])
-
-
-def _check_target(where: object, target: object, method: str) -> None:
-    """Raises TypeMismatchError for what is no Target, as a second extent."""
-    if target is not None and not isinstance(target, Target):
-        raise TypeMismatchError(
-            f"{method} takes a list of extents and a Target, not {target!r:.60}",
-            at=here(),
-            hint=f"write {method}([{where}, {target}])"
-            if isinstance(where, int) and isinstance(target, int)
-            else "",
-        )
-
-
-def destinations(where: object, method: str) -> list[Buffer] | None:
-    """The Buffers to compute into; None if `where` is a list of sizes. method: what is
-    called, for messages."""
-    if isinstance(where, Buffer):
-        return [where]
-    if isinstance(where, np.ndarray):
-        return [Buffer(where)]
-    if hasattr(type(where), "__index__"):
-        raise TypeMismatchError(
-            f"{method} takes a list of extents, not {where!r}",
-            at=here(),
-            hint=f"write {method}([{where!r}])",
-        )
-    if not isinstance(where, Iterable):
-        raise TypeMismatchError(
-            f"{method} takes extents, a Buffer or Buffers, not {where!r:.60}", at=here()
-        )
-    items = list(where)
-    if not items or not any(isinstance(i, Buffer | np.ndarray) for i in items):
-        return None
-    return [i if isinstance(i, Buffer) else Buffer(i) for i in items]
-
-
-def boxes_of(
-    targets: Sequence[BufferSym],
-    sizes: Sizes,
-    method: str = "realize",
-) -> list[Box]:
-    """The region to compute of each output: from the promised min (else 0) on."""
-    boxes: list[Box] = []
-    for sym in targets:
-        name = f"the output of Func {sym.name!r}"
-        extents = arrays.check_sizes(in_order(sym.func, sizes, method), name)
-        if len(extents) != len(sym.dims):
-            raise TypeMismatchError(
-                f"Func {sym.name!r} has {len(sym.dims)} dimensions; {method} is given "
-                f"{len(extents)} extents",
-                at=here(),
-            )
-        mins = [
-            0 if d.fixed_min is None else const_int(d.fixed_min) or 0 for d in sym.dims
-        ]
-        boxes.append(list(zip(mins, extents, strict=True)))
-    return boxes
-
-
-def _box_of(buffer: Buffer) -> Box:
-    layout = buffer._layout()
-    return list(zip(layout.mins, layout.extents, strict=True))
-
-
-def _cut(buffer: Buffer, box: Box) -> Buffer:
-    """`buffer`, cropped to `box` if it is larger."""
-    return buffer if _box_of(buffer) == box else buffer.cropped(box)

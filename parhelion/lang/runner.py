@@ -28,7 +28,6 @@ from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Requirement
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
-from parhelion.lang.autoscheduling import recommended
 from parhelion.lang.boxes import Box, as_promised, joined, region_of, storage_order
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import (
@@ -63,7 +62,7 @@ from parhelion.runtime.program import (
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split
 from parhelion.schedule.reach import Fingerprint, Reach
-from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
+from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.spec import PipelineSpec
 from parhelion.schedule.tails import overrun
 
@@ -244,39 +243,18 @@ class Runner:
             yield lowered_for(self.spec(), name, variant, vectors, machine)
 
     def is_new(self) -> bool:
-        """Whether `judge` has not seen the pipeline as it is now."""
+        """Whether `lang.judging` has not seen the pipeline as it is now."""
         return self._judged is not self._state
 
-    def judge(
-        self,
-        boxes: Sequence[Box],
-        images: Mapping[BufferSym, Layout],
-        scalars: Mapping[ParamSym, Number] | None = None,
-    ) -> None:
-        """Warns if nothing is scheduled and inlining computes values many times over,
-        at these sizes of the outputs' values and images. Call it if `is_new`."""
-        if any([extent == 0 for box in boxes for _, extent in box]):
-            return
+    def is_suspect(self) -> bool:
+        """Whether the pipeline has several Funcs and no schedule; it counts as judged
+        from now on (`lang.judging`)."""
         self._judged = self._state
-        if len(self.reach.functions) < 2 or not unscheduled(self.reach.functions):
-            return
-        constants: dict[Var, int] = {}
-        for p in self.reach.params:
-            given = None if scalars is None else scalars.get(p)
-            value = self.bindings.of(p) if given is None else given
-            if value is not None and p.type.is_int_or_uint():
-                constants[p.var] = int(value)
-        for sym, layout in images.items():
-            places = zip(sym.dims, layout.mins, layout.extents, strict=True)
-            for dim, lo, extent in places:
-                constants[dim.min], constants[dim.extent] = lo, extent
-        regions = {
-            sym.func: tuple([(lo, lo + extent - 1) for lo, extent in box])
-            for sym, box in zip(self.targets, boxes, strict=True)
-        }
-        with compiling():
-            repair = recommended(self.outputs, boxes)
-            warn_if_recomputed(self.outputs, regions, constants, here(), repair)
+        return len(self.reach.functions) > 1 and unscheduled(self.reach.functions)
+
+    def forget_judgement(self) -> None:
+        """Makes the pipeline one that was not judged yet, as it was refused."""
+        self._judged = None
 
     # Arguments.
 
@@ -487,25 +465,38 @@ class Runner:
             if isinstance(v, Var)
         }
 
-    def new_buffer(self, sym: BufferSym, box: Box, read: Sequence[int] = ()) -> Buffer:
+    def new_buffer(
+        self,
+        sym: BufferSym,
+        box: Box,
+        read: Sequence[int] = (),
+        order: Sequence[int] | None = None,
+    ) -> Buffer:
         """Returns a new Buffer for a region, with the strides that are promised of
-        it. read: the addresses of the images that it is computed from."""
+        it. read: the addresses of the images that it is computed from. order: the
+        dimensions, innermost first, if they are to lie in another order."""
         extents = arrays.check_sizes([e for _, e in box], repr(sym.name))
-        order = storage_order(self._promises[sym], extents)
+        if order is None:
+            order = storage_order(self._promises[sym], extents)
         array = arrays.allocate(sym.type, extents, order, read)
         return Buffer._fresh(sym.type, array, [lo for lo, _ in box])
 
     def allocate(
-        self, boxes: Sequence[Box], variant: Variant, images: Iterable[Layout] = ()
+        self,
+        boxes: Sequence[Box],
+        variant: Variant,
+        images: Iterable[Layout] = (),
+        order: Sequence[int] | None = None,
     ) -> list[Buffer]:
-        """New Buffers for the outputs, as large as the schedule writes."""
+        """New Buffers for the outputs, as large as the schedule writes. order: see
+        `new_buffer`."""
         read = [one.host for one in images]
         written = self.written(boxes, variant)
         guarded = self._guarded(variant) if written != list(boxes) else None
         if guarded is not None:
             written = self.written(boxes, guarded)
         pairs = zip(self.targets, written, strict=True)
-        return [self.new_buffer(sym, box, read) for sym, box in pairs]
+        return [self.new_buffer(sym, box, read, order) for sym, box in pairs]
 
     def written(self, boxes: Sequence[Box], variant: Variant) -> list[Box]:
         """Returns the boxes that the schedule writes when `boxes` are asked for: the

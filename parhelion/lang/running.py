@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from parhelion.lang.func import Func
     from parhelion.lang.loop_dump import StmtOutputFormat
     from parhelion.lang.module import Module
-    from parhelion.lang.pipeline import Destination, Result
+    from parhelion.lang.pipeline import Result
     from parhelion.lang.report import Report
     from parhelion.lang.target_api import Target
+    from parhelion.lang.where import Destination
     from parhelion.runtime.profile import Profile
     from parhelion.runtime.trace import TraceEvent
     from parhelion.views.animation import Animation
@@ -62,6 +63,9 @@ class Running(CompileTo, Later):
         self,
         where: Sizes | Destination | Sequence[Destination] = (),
         target: Target | None = None,
+        *,
+        axes: str | None = None,
+        timeout: float | None = None,
     ) -> Result:
         """Computes the Func for every point of a region.
 
@@ -70,6 +74,8 @@ class Running(CompileTo, Later):
         Buffer of these extents, dimension 0 first, or a tuple of Buffers if the Func
         has several values. ``realize(buffer)`` computes the region of a Buffer or NumPy
         array into it and returns None; a Func of several values takes a list of them.
+        With ``axes="yxc"``, sizes are the shape (H, W, C) of an array, and arrays have
+        these axes; `timeout` is in seconds: see `Pipeline.realize`.
         Raises what `Pipeline.realize` raises.
 
         >>> f = hl.Func()
@@ -82,8 +88,10 @@ class Running(CompileTo, Later):
         [[0, 1, 2], [10, 11, 12]]
         >>> f.realize({"y": 2, "x": 3}).shape
         (3, 2)
+        >>> f.realize((2, 3), axes="yx").array("yx").tolist()
+        [[0, 1, 2], [10, 11, 12]]
         """
-        return self._pipeline().realize(where, target)
+        return self._pipeline().realize(where, target, axes=axes, timeout=timeout)
 
     def profile(
         self,
@@ -120,13 +128,15 @@ class Running(CompileTo, Later):
         """
         return self._pipeline().trace(where, target)
 
-    def compile_jit(self, target: Target | None = None) -> None:
+    def compile_jit(
+        self, target: Target | None = None, *, timeout: float | None = None
+    ) -> None:
         """Compiles the pipeline now, which the first call of `realize` would do
         otherwise.
 
         See `Pipeline.compile_jit`.
         """
-        self._pipeline().compile_jit(target)
+        self._pipeline().compile_jit(target, timeout=timeout)
 
     def compile_to_callable(
         self, arguments: Sequence[ArgumentLike], target: Target | None = None

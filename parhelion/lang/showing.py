@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parhelion.lang.named_sizes import Sizes
-    from parhelion.lang.pipeline import Destination
+    from parhelion.lang.where import Destination
     from parhelion.views.animation import Animation
 
 #: Where each view is, as "module:function".

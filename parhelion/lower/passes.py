@@ -15,6 +15,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from parhelion.dataclass import dataclass
+from parhelion.ir import progress
 from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import FIRST_FUNC, Lowered
@@ -450,6 +451,7 @@ def nests_of(
 def _drafted(draft: Draft, trace: Trace | None) -> Draft:
     """A draft with all that the steps before the first statement find."""
     for step in STEPS:
+        progress.step(step.name)
         start = time.perf_counter()
         step.run(draft)
         if trace is not None:
@@ -473,6 +475,7 @@ def _passed(
 ) -> Stmt:
     """What passes make of a program of some form. vectors: see `LowerOptions`."""
     for step in passes:
+        progress.step(step.name)
         start = time.perf_counter()
         body = step.run(body, context)
         if trace is not None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from parhelion.autoschedule import trials
 from parhelion.autoschedule.driver import given_to
 from parhelion.autoschedule.pipeline.sizes import find_sizes
-from parhelion.errors import HalideError, here
+from parhelion.errors import HalideError, TimeLimitError, here
 from parhelion.ir.bindings import Bindings
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
@@ -60,6 +60,8 @@ class Bench:
             if k == 0 or not self.is_over():
                 try:
                     runners[k] = self._compiled(each())
+                except TimeLimitError:
+                    raise
                 except HalideError as error:
                     if k == 0:
                         raise

@@ -20,10 +20,10 @@ from parhelion.lang.checked import word
 from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
 from parhelion.lang.functions import select
-from parhelion.lang.pipeline import Destination
 from parhelion.lang.target_api import Target, check_target
 from parhelion.lang.tuples import Tuple
 from parhelion.lang.var import Var
+from parhelion.lang.where import Destination
 from parhelion.recfilter.building import Builder
 from parhelion.recfilter.by_tags import ByTags, points
 from parhelion.recfilter.defining import dimensions_of, filtered_values

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from parhelion.codegen.structs import HOST_DIRTY
 from parhelion.errors import HalideError, Site, here
+from parhelion.ir.deadline import DEADLINE, Deadline
 from parhelion.ir.expr import float_bits
 from parhelion.ir.failures import INTERRUPTED
 from parhelion.ir.pipeline import ArgKind, Argument
@@ -38,7 +39,7 @@ from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.foreign import RAISED
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.loading import Compiled
-from parhelion.runtime.threads import LIMIT, raise_interrupt
+from parhelion.runtime.threads import LIMIT, raise_interrupt, was_interrupted
 from parhelion.types import Type
 
 _ARGS: int = Context.args.offset
@@ -47,6 +48,11 @@ _STREAM: int = Context.stream.offset
 _DEVICE: int = Context.device.offset
 _NUMBER = struct.Struct("=i")
 _POINTER = struct.Struct("=Q")
+#: What helps where a pipeline runs for too long.
+_SLOW = (
+    "a schedule makes it faster: hl.autoschedule finds one, and profile tells where the"
+    " time goes; or allow more seconds"
+)
 _NO_ERROR = bytes(ERROR_HEAD.size)
 
 
@@ -191,8 +197,11 @@ class Call:
                 told[i] = None  # it would keep the image
                 if self._on_devices or layout.copy.allocated:
                     lent = True
+        deadline = DEADLINE.get()
         if lent:
-            code = self._run_lent(frame, values)
+            code = self._run_lent(frame, values, deadline)
+        elif deadline is not None:
+            code = self._run_within(frame, deadline)
         else:
             code = self._entry(frame.base, frame.argv)
         if code:
@@ -207,7 +216,24 @@ class Call:
             raise error
         self._frames.append(frame)
 
-    def _run_lent(self, frame: _Frame, values: Sequence[object]) -> int:
+    def _run_within(self, frame: _Frame, deadline: Deadline) -> int:
+        """Runs the code, but no longer than that."""
+        from parhelion.runtime.limited import run_within
+
+        doing = f"{self.compiled.name} was computed"
+        deadline.check(doing)
+        code, stopped = run_within(
+            deadline, self._entry, frame.base, frame.argv, frame.memory
+        )
+        if code == INTERRUPTED and stopped and not was_interrupted():
+            frame.memory[: ERROR_HEAD.size] = _NO_ERROR
+            self._frames.append(frame)
+            raise deadline.error(doing, _SLOW)
+        return code
+
+    def _run_lent(
+        self, frame: _Frame, values: Sequence[object], deadline: Deadline | None
+    ) -> int:
         """Runs the code with images that may be on a device."""
         lent: list[tuple[int, Layout, DeviceCopy]] = []
         for i, place in self._buffers:
@@ -221,6 +247,8 @@ class Call:
                     copy.lend(memory, slots[i], layout)
                 else:
                     copy.read_on_host()
+            if deadline is not None:
+                return self._run_within(frame, deadline)
             return self._entry(frame.base, frame.argv)
         finally:
             for i, layout, copy in lent:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from parhelion.codegen.target import host_target
 from parhelion.dataclass import dataclass
 from parhelion.errors import InternalError
+from parhelion.ir import progress
 from parhelion.ir.target import Target, generic_target
 from parhelion.runtime import faults, helpers
 from parhelion.runtime.after_fork import LLVM, freed_by_forks
@@ -256,6 +257,7 @@ def made_object(
     text: str, target: Target, times: CompileTimes, level: int = 2
 ) -> tuple[bytes, frozenset[str]]:
     """The object file, and the helpers that it calls."""
+    progress.step("LLVM")
     with LOCK:
         start = time.perf_counter()
         module = parse(text)

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 from parhelion.dataclass import dataclass
 from parhelion.errors import Site, here
-from parhelion.ir import deep, images, node
+from parhelion.ir import deep, images, node, progress
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.cycles import sweep_cycles
+from parhelion.ir.deadline import DEADLINE
 from parhelion.ir.device import INDEX_LIMIT, Device
 from parhelion.ir.evaluate import Value, evaluate
 from parhelion.ir.expr import Expr, StringImm, Var
@@ -407,7 +408,8 @@ def build(
             call = Call(compiled, args, record.failures, sites)
             _drop_older()
             return CompiledPipeline(record.lowered, variant, call)
-    return _compiled(reach, name, variant, sites, state, target, key)
+    with progress.task(f"compiling {name}"):
+        return _compiled(reach, name, variant, sites, state, target, key)
 
 
 def _watch(
@@ -469,12 +471,16 @@ def _compiled(
             if reach.look() != state:
                 key = None  # a change by another thread, which is compiled as well
         lowered = lowered_for(spec, name, variant)
+        progress.step("writing LLVM text")
         emitted = emit_with_sites(lowered, target, interruptible=True)
         del spec  # what is kept of it would keep all of it
         lowered = replace(lowered, outputs=reach.outputs, body=NOP, nests=NOP)
         lowered = replace(lowered, profiled={})
     text = text_with_kernels(emitted, lowered.device)
     failures = emitted.failures
+    deadline = DEADLINE.get()
+    if deadline is not None:
+        deadline.check(f"compiling {name}")
     compiled = loading.compile_module(text, name, target, emitted.imports)
     profiled = emitted.profiled
     _watch(compiled, variant, profiled)

@@ -48,6 +48,7 @@ _CONTROLS = (
     "ph_pin_memory",
     "ph_watch_begin",
     "ph_watch_raised",
+    "ph_watch_stop",
 )
 
 _restore = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(
@@ -152,10 +153,25 @@ def watched(address: int) -> Callable[[int, int], int]:
     return partial(kind(_build().pipeline_symbols["ph_watched"]), address)
 
 
+def stop_run(context: int) -> None:
+    """Has a run leave as soon as it looks. context: the address of the run's own."""
+    stop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_build().addresses["ph_watch_stop"])
+    stop(context)
+
+
+def _raised() -> Any:
+    where = ctypes.CFUNCTYPE(ctypes.c_void_p)(_build().addresses["ph_watch_raised"])
+    return (ctypes.c_void_p * 3).from_address(where())
+
+
+def was_interrupted() -> bool:
+    """Whether a signal's handler has raised what `raise_interrupt` would raise."""
+    return _raised()[0] is not None
+
+
 def raise_interrupt() -> NoReturn:
     """Raises the exception of a signal's handler that ran during compiled code."""
-    where = ctypes.CFUNCTYPE(ctypes.c_void_p)(_build().addresses["ph_watch_raised"])
-    raised = (ctypes.c_void_p * 3).from_address(where())
+    raised = _raised()
     error = raised[:]
     raised[:] = [None] * 3
     if error[0] is not None:

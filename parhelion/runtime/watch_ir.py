@@ -353,12 +353,18 @@ stop:
   ret i32 INTERRUPTED
 }
 
-; Ends a run of the main thread. What is to be raised is told already.
+; Ends a run. What is to be raised is told already.
 define internal void @ph.watch.stop(ptr %ctx) {
   %word = getelementptr i8, ptr %ctx, i64 STOP_OFFSET
   store atomic i32 STOP, ptr %word seq_cst, align 4
   %c = cmpxchg ptr %ctx, i32 0, i32 INTERRUPTED seq_cst seq_cst
   call void @ph.async.wake()
+  ret void
+}
+
+; The same, for Python, when the time of a run is over: of whatever thread it is.
+define void @ph_watch_stop(ptr %ctx) {
+  call void @ph.watch.stop(ptr %ctx)
   ret void
 }
 

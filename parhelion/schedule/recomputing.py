@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 
 from parhelion.dataclass import dataclass
-from parhelion.errors import Site
+from parhelion.errors import ScheduleError, Site
 from parhelion.ir.deep import run_deep
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Var
@@ -111,18 +111,19 @@ def worst(
     outputs: Sequence[Function],
     boxes: Mapping[Function, Box],
     constants: Mapping[Var, int],
-) -> Recomputed | None:
-    """What is recomputed most, if it is more than `MOST_OFTEN` times. Funcs that are
-    as cheap to compute as to load do not count."""
+) -> tuple[Recomputed | None, float]:
+    """What is recomputed most, if it is more than `MOST_OFTEN` times, and how many
+    values are computed in all beyond those that are needed. Funcs that are as cheap to
+    compute as to load do not count."""
 
-    def find() -> Recomputed | None:
+    def find() -> tuple[Recomputed | None, float]:
         factors = _Factors(outputs, boxes, constants)
         found = factors.found()
-        often = [f for f, n in found.items() if n > MOST_OFTEN]
-        for f in sorted(often, key=lambda f: -found[f]):
-            if factors.is_dear(f):
-                return Recomputed(f, found[f])
-        return None
+        often = [f for f, n in found.items() if n > MOST_OFTEN and factors.is_dear(f)]
+        if not often:
+            return None, 0.0
+        most = max(often, key=found.__getitem__)
+        return Recomputed(most, found[most]), sum([factors.excess[f] for f in often])
 
     return run_deep(find)
 
@@ -146,6 +147,9 @@ class _Factors:
         self.boxes: dict[Function, Box] = dict(boxes)
         self._find_boxes()
         self._costs: dict[Function, int] = {}
+        #: How many values of each Func are computed beyond those that are needed; known
+        #: when the factors are.
+        self.excess: dict[Function, float] = {}
 
     def _find_boxes(self) -> None:
         """What is needed of each Func in all: bounds inference, in numbers."""
@@ -238,6 +242,7 @@ class _Factors:
                 points = volume(box)
                 if points and f in values:
                     factors[f] = values[f] / points
+                    self.excess[f] = values[f] - points
                 continue
             if f not in times:
                 continue
@@ -253,7 +258,11 @@ class _Factors:
                 if at_once and f not in self.outputs:
                     factors[f] = max(factors.get(f, 0.0), count / at_once)
                 scope = self._scope(f, d, box)
-                count *= self._trips(d) * self._share(f, d, scope)
+                iterations = self._trips(d) * self._share(f, d, scope)
+                if f not in self.outputs:
+                    more = (count - at_once) * iterations
+                    self.excess[f] = self.excess.get(f, 0.0) + more
+                count *= iterations
                 if not count:
                     continue
                 middle = {v: _middle(s) for v, s in scope.items()}
@@ -275,35 +284,58 @@ def _middle(s: Span) -> int:
     return 0 if s is None else (s[0] + s[1]) // 2
 
 
-def warn_if_recomputed(
+def check_recomputed(
     outputs: Sequence[Function],
     boxes: Mapping[Function, Box],
     constants: Mapping[Var, int],
     at: Site | None,
-    repair: str = "",
+    repair: str,
+    limit: int,
 ) -> None:
     """Warns at the user's line, once for each pipeline, if it recomputes too much.
 
-    repair: the call that schedules the whole pipeline, where there is one.
+    repair: the call that schedules the whole pipeline, where there is one. limit: how
+    many values may be computed beyond those that are needed; above it, raises
+    ScheduleError.
     """
-    if outputs[0] in _WARNED_OF:
-        return
-    found = worst(outputs, boxes, constants)
+    found, excess = worst(outputs, boxes, constants)
     if found is None:
         return
-    _WARNED_OF.add(outputs[0])
-    show_once(message(outputs[0], found, repair), RecomputeWarning, at)
+    if excess > limit:
+        raise ScheduleError(
+            f"{_diagnosis(outputs[0], found)}, which is {shown(excess)} values more"
+            f" than are needed; the limit is {limit:,}",
+            at=at,
+            hint=f"one call repairs it: {_repair(found, repair)}; or raise the limit:"
+            f" hl.set_recompute_limit({_above(excess)})",
+        )
+    if outputs[0] not in _WARNED_OF:
+        _WARNED_OF.add(outputs[0])
+        show_once(message(outputs[0], found, repair), RecomputeWarning, at)
+
+
+def _above(excess: float) -> str:
+    """A round number above it."""
+    return f"10 ** {math.ceil(math.log10(excess))}"
 
 
 def message(output: Function, found: Recomputed, repair: str = "") -> str:
     """What the warning says. `compute_root` repairs the worst and may leave the next
     one, so that a call that schedules all is named in its place."""
-    name = found.func.label
+    return f"{_diagnosis(output, found)}; one call repairs it: {_repair(found, repair)}"
+
+
+def _diagnosis(output: Function, found: Recomputed) -> str:
     return (
         f"{output.label} has no schedule, so that everything is computed where it is"
-        f" used: {name} about {shown(found.factor)} times for each of its values; one"
-        f" call repairs it: {repair or f'{plain_name(name)}.compute_root()'}"
+        f" used: {found.func.label} about {shown(found.factor)} times for each of its"
+        " values"
     )
+
+
+def _repair(found: Recomputed, whole: str) -> str:
+    """The call that helps: one that schedules all, where there is one."""
+    return whole or f"{plain_name(found.func.label)}.compute_root()"
 
 
 def shown(factor: float) -> str:
@@ -318,8 +350,8 @@ __all__ = [
     "MOST_OFTEN",
     "RecomputeWarning",
     "Recomputed",
+    "check_recomputed",
     "recomputed",
     "unscheduled",
-    "warn_if_recomputed",
     "worst",
 ]

@@ -25,7 +25,8 @@ from parhelion.views.wording import definitions, place, signature
 
 if TYPE_CHECKING:
     from parhelion.lang.func import Func
-    from parhelion.lang.pipeline import Destination, Pipeline
+    from parhelion.lang.pipeline import Pipeline
+    from parhelion.lang.where import Destination
 
     _Where = Sequence[SupportsIndex] | Sequence[Destination]
 

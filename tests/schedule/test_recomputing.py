@@ -417,6 +417,84 @@ def test_seventeen_times_is_much() -> None:
     assert "f about 17 times" in str(one.message)
 
 
+def _integral(n: int) -> hl.Func:
+    """Mean values by an integral image, nothing of which has a schedule."""
+    image = hl.Buffer(np.ones((n + 5, n + 5), np.float32))
+    r = hl.RDom([(1, n + 4)])
+    rows, both, mean = hl.funcs("rows integral mean")
+    rows[x, y] = image[x, y]
+    rows[r, y] += rows[r - 1, y]
+    both[x, y] = rows[x, y]
+    both[x, r] += both[x, r - 1]
+    mean[x, y] = both[x + 5, y + 5] - both[x, y + 5] - both[x + 5, y] + both[x, y]
+    return mean
+
+
+@pytest.fixture
+def limit() -> Iterator[None]:
+    yield
+    hl.set_recompute_limit(None)
+
+
+def test_what_would_take_for_ever_is_refused() -> None:
+    mean = _integral(4000)
+    with pytest.raises(hl.ScheduleError) as caught:
+        mean.realize([4000, 4000])
+    said = str(caught.value)
+    assert "mean has no schedule" in said and "the limit is 100,000,000,000" in said
+    assert "rows about" in said or "integral about" in said
+    assert "mean.realize([4000, 4000])" in said  # the user's line
+    assert "one call repairs it: hl.autoschedule(mean, [4000, 4000])" in said
+    # Again, as the pipeline is the same; less of it is no more than a warning.
+    with pytest.raises(hl.ScheduleError, match="the limit is"):
+        mean.realize([4000, 4000])
+    with pytest.raises(hl.ScheduleError, match="the limit is"):
+        mean.compile_to_callable([])(np.zeros((4000, 4000), np.float32))
+
+
+def test_the_call_that_repairs_it_does(limit: None) -> None:
+    hl.set_recompute_limit(100_000)
+    mean = _integral(40)
+    with pytest.raises(hl.ScheduleError, match="one call repairs it") as caught:
+        mean.realize([40, 40])
+    call = caught.value.hint.partition("repairs it: ")[2].partition(";")[0]
+    assert call == "hl.autoschedule(mean, [40, 40])"
+    hl.autoschedule(mean, [40, 40])
+    made = mean.realize([40, 40])
+    assert isinstance(made, hl.Buffer)
+    assert np.array_equal(np.asarray(made), np.full((40, 40), 25, np.float32))
+
+
+def test_the_limit_can_be_raised(limit: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARHELION_RECOMPUTE_LIMIT", "100000")
+    assert hl.get_recompute_limit() == 100_000
+    with pytest.raises(hl.ScheduleError, match="the limit is 100,000") as caught:
+        _integral(40).realize([40, 40])
+    assert "hl.set_recompute_limit(10 ** " in caught.value.hint
+    power = int(caught.value.hint.partition("10 ** ")[2].rstrip(")"))
+    assert hl.set_recompute_limit(10**power) == 100_000
+    (one,) = _caught(lambda: _integral(40).realize([40, 40]))
+    assert one.category is hl.RecomputeWarning
+
+
+def test_work_that_is_needed_is_not_limited(limit: None) -> None:
+    """A Func that is read once is not computed again, however large it is."""
+    hl.set_recompute_limit(0)
+    f, g = hl.funcs("f g")
+    f[x, y] = hl.sin(hl.f32(x * y))
+    g[x, y] = f[x, y] * 2
+    g.realize([1000, 100])
+
+
+def test_the_limit_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in (-1, 1.5, True, 10**19, "3"):
+        with pytest.raises(hl.ScheduleError, match="a number of them up to"):
+            hl.set_recompute_limit(wrong)  # type: ignore[arg-type]
+    monkeypatch.setenv("PARHELION_RECOMPUTE_LIMIT", "many")
+    with pytest.warns(UserWarning, match="'many' is no whole number of values"):
+        assert hl.get_recompute_limit() == 10**11
+
+
 def test_factors_have_two_digits() -> None:
     assert [shown(n) for n in (16.6, 99.6, 123, 4096, 1234567)] == [
         "17",

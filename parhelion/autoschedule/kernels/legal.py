@@ -8,7 +8,7 @@ from parhelion.autoschedule.fallback import fallback
 from parhelion.autoschedule.kernels.facts import kernels_for
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
-from parhelion.errors import HalideError, ScheduleError
+from parhelion.errors import HalideError, ScheduleError, TimeLimitError
 from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.machines import gpu_of
@@ -25,6 +25,8 @@ def refusal(
         found = kernels_for(script.tried().outputs, target)
     except RefusedStorage as error:
         return error, None if error.func is None else _named(script, error.func.name)
+    except TimeLimitError:
+        raise
     except HalideError as error:
         return error, None
     most = gpu_of(target).shared

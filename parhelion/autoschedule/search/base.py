@@ -13,6 +13,7 @@ from parhelion.autoschedule.pipeline.graph import Graph
 from parhelion.autoschedule.pipeline.regions import Regions
 from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.search.state import LEVELS, AnyState, ComputeLevel, M
+from parhelion.ir import progress
 from parhelion.ir.function import Function
 
 #: The extent that is taken where nobody can know one.
@@ -131,6 +132,7 @@ class Descent(ABC, Generic[M]):
     def descended(self, state: AnyState[M]) -> AnyState[M]:
         """After every change that gains, until none does."""
         while not self.late:
+            progress.step(f"{self.evaluations} groups evaluated")
             better = state.improved()
             if better is state:
                 break
