@@ -10,10 +10,10 @@ Halide", ACM Transactions on Graphics 37 (4), 2018, section 4).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.adjoint.arithmetic import add, is_zero
 from parhelion.adjoint.partials import operands
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir import expr as E
 from parhelion.ir.build import TRUE

@@ -7,10 +7,10 @@ is read, is *everywhere*; others are read in the region only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.adjoint.arithmetic import where, zero
 from parhelion.adjoint.regions import Region
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site, located
 from parhelion.ir.build import TRUE, clamp, conjunction, le, likely
 from parhelion.ir.expr import Expr, FuncCall, Var

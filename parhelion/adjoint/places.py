@@ -17,11 +17,12 @@ What is left, as coordinates that pixels tell, is scattered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parhelion.adjoint.flows import Walk
 from parhelion.analysis.linear import Linear, build, linear
 from parhelion.analysis.rank import reads_data
+from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     add,
     const_int,

@@ -8,12 +8,12 @@ and what its own updates read and write.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from parhelion.adjoint.flows import Walk, plain
 from parhelion.analysis.bounds import bounds_of
 from parhelion.analysis.box import boxes_touched, narrow
 from parhelion.analysis.symbolic import EVERYTHING, SymInterval, join
+from parhelion.dataclass import dataclass
 from parhelion.errors import BoundsError
 from parhelion.ir.build import is_true
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var

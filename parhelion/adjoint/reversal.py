@@ -9,7 +9,6 @@ of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from parhelion.adjoint.arithmetic import add, where
 from parhelion.adjoint.flows import Flow, Walk, leaf
@@ -30,6 +29,7 @@ from parhelion.adjoint.updates import (
     written_once,
 )
 from parhelion.analysis.rank import reads_data
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir.build import (
     conjunction,

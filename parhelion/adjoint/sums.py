@@ -7,7 +7,6 @@ scattered in updates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.adjoint.arithmetic import add, where, zero
 from parhelion.adjoint.flows import Flow, Walk
@@ -15,6 +14,7 @@ from parhelion.adjoint.handles import Adjoint, new_func, update
 from parhelion.adjoint.places import Solution, solutions
 from parhelion.adjoint.regions import Region
 from parhelion.analysis.facts import Facts
+from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir import build
 from parhelion.ir import expr as E

@@ -20,12 +20,12 @@ Anything else is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from parhelion.adjoint.flows import Walk, leaf, reads
 from parhelion.adjoint.places import Solution, solutions
 from parhelion.adjoint.regions import Instance
 from parhelion.analysis.linear import linear
+from parhelion.dataclass import dataclass
 from parhelion.errors import DefinitionError
 from parhelion.ir.build import add, int32, is_false, lt, maximum, minimum, sub
 from parhelion.ir.expr import Expr, FuncCall, Var

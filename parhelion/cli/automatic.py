@@ -37,6 +37,19 @@ def find_schedule(
     return hl.autoschedule(program.pipeline, scheduler=scheduler, **told)
 
 
+def schedule_as_run(
+    program: NamedPipeline,
+    extents: Sequence[int],
+    auto: bool,
+    scheduler: str | None,
+) -> AutoSchedulerResults | None:
+    """Schedules a program as `parhelion run` does: by itself where the user asks for
+    it, or where nothing is scheduled; returns what was found then."""
+    if auto or scheduler is not None or is_unscheduled(program):
+        return find_schedule(program, extents, scheduler or "Parhelion")
+    return None
+
+
 def ensure_schedule(program: NamedPipeline, size: str | None) -> None:
     """Schedules a program of several stages that has no schedule, for outputs of this
     size. Raises Problem where it is not given: all inlined, code grows beyond use."""
@@ -58,4 +71,4 @@ def ensure_schedule(program: NamedPipeline, size: str | None) -> None:
     find_schedule(program, asked_extents(program, {}, size))
 
 
-__all__ = ["ensure_schedule", "find_schedule", "is_unscheduled"]
+__all__ = ["ensure_schedule", "find_schedule", "is_unscheduled", "schedule_as_run"]

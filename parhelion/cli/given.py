@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -81,11 +81,11 @@ class Images:
     transparent: dict[str, Array] = field(default_factory=dict)
 
 
-def given_images(
+def named_files(
     program: NamedPipeline, files: Sequence[str], output: str | None = None
-) -> Images:
-    """Files for the inputs: those that are given as NAME=FILE, and then the others, in
-    the order of the inputs that are left. output: the file to be written."""
+) -> dict[str, str]:
+    """Which file is for which input: those that are given as NAME=FILE, and then the
+    others, in the order of the inputs that are left. output: the file to be written."""
     _check_other(program, files, output)
     places: dict[str, str] = {}
     rest: list[str] = []
@@ -112,10 +112,30 @@ def given_images(
             hint="files are given in the order of the inputs, or as NAME=FILE"
             + (f"; the last one, {output}, is the output" if output else ""),
         )
+    return places
+
+
+def given_images(
+    program: NamedPipeline, files: Sequence[str], output: str | None = None
+) -> Images:
+    """The inputs' images, from files: see `named_files`."""
+    places = named_files(program, files, output)
+    return load_images(program, {n: loaded(Path(p)) for n, p in places.items()})
+
+
+def loaded(path: Path) -> tuple[Array, bool]:
+    """The pixels of a file, and whether it is a photograph, whose last plane may be
+    opacity."""
+    return read(path), not is_array(path)
+
+
+def load_images(
+    program: NamedPipeline, given: Mapping[str, tuple[Array, bool]]
+) -> Images:
+    """Gives each input its pixels, of its type; see `loaded`."""
     images = Images()
     for name, param in program.inputs.items():
-        path = Path(places[name])
-        pixels, photo = read(path), not is_array(path)
+        pixels, photo = given[name]
         images.pixels[name] = fitted(pixels, param, name, opacity=photo)
         param.set(hl.Buffer(images.pixels[name]))
         if photo and param.dimensions() == 3 == len(images.pixels[name]):
@@ -143,6 +163,9 @@ __all__ = [
     "check_params",
     "given_images",
     "given_params",
+    "load_images",
+    "loaded",
+    "named_files",
     "params_without_value",
     "restore_opacity",
 ]

@@ -27,6 +27,19 @@ size = click.option(
     help="Extents of the output, also by names: y=480,x=640. [default: the image's]",
 )
 
+auto = click.option(
+    "--auto",
+    is_flag=True,
+    help="Schedule it automatically; what its file has scheduled stays. Pipelines "
+    "without any schedule are scheduled anyway.",
+)
+scheduler = click.option(
+    "--scheduler",
+    metavar="NAME",
+    help="Schedule it automatically, by Parhelion or Mullapudi2016. [default: "
+    "Parhelion]",
+)
+
 threads = click.option(
     "--threads",
     type=click.IntRange(min=0),
@@ -52,4 +65,13 @@ def ahead(command: _C) -> _C:
     return target(schedule(extents(command)))
 
 
-__all__ = ["ahead", "params", "program", "schedule", "size", "threads"]
+__all__ = [
+    "ahead",
+    "auto",
+    "params",
+    "program",
+    "schedule",
+    "scheduler",
+    "size",
+    "threads",
+]

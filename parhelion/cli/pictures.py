@@ -18,7 +18,7 @@ from parhelion.cli.problem import Problem, note
 from parhelion.ir.build import const_int
 
 #: Files that are written, by the ends of their names.
-_WRITTEN = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
+WRITTEN = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -62,10 +62,10 @@ def _is_tiff(path: Path) -> bool:
 
 def check_written(path: Path) -> None:
     """Raises Problem if the name says no kind of file that images are written to."""
-    if path.suffix.lower() not in _WRITTEN:
+    if path.suffix.lower() not in WRITTEN:
         raise Problem(
             f"{path}: the name of an image file says what kind it is",
-            legal=list(_WRITTEN),
+            legal=list(WRITTEN),
         )
 
 
@@ -209,6 +209,7 @@ def levels(pixels: Array, t: hl.Type) -> Array:
 
 
 __all__ = [
+    "WRITTEN",
     "check_held",
     "check_written",
     "fitted",

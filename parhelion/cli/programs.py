@@ -15,7 +15,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
@@ -38,8 +38,9 @@ _USUAL = ("algorithm", "pipeline", "output")
 @dataclass(frozen=True)
 class NamedPipeline:
     """A pipeline out of a file. inputs, params: its images and scalars by name, in the
-    order in which its function takes them. chosen: which of the words NAME=VALUE were
-    for the Generator that built it."""
+    order in which its function takes them. rivals: other functions of the inputs, as
+    arrays, that the file's table AGAINST has for `bench`. chosen: which of the words
+    NAME=VALUE were for the Generator that built it."""
 
     name: str
     pipeline: hl.Pipeline
@@ -48,6 +49,7 @@ class NamedPipeline:
     params: Mapping[str, hl.Param]
     built: Built | None = None
     chosen: frozenset[str] = frozenset()
+    rivals: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def module(self, name: str, target: hl.Target) -> hl.Module:
         """The pipeline as a compiled function."""
@@ -91,12 +93,17 @@ def program_of(
         with running(path):
             chosen = _generator_params(maker, params)
             program = of_generator(maker, target, dict(chosen.values()))
-        return replace(program, chosen=frozenset(chosen))
+        return replace(program, chosen=frozenset(chosen), rivals=_rivals(module))
     with running(path):
         made = _made(maker)
         program = _program(name, path, made)
         _schedule(module, path, program, made, schedule)
-    return program
+    return replace(program, rivals=_rivals(module))
+
+
+def _rivals(module: ModuleType) -> Mapping[str, Callable[..., Any]]:
+    found: Mapping[str, Callable[..., Any]] = getattr(module, "AGAINST", {})
+    return found
 
 
 def _generator_params(

@@ -9,7 +9,7 @@ import numpy as np
 
 import parhelion as hl
 from parhelion.cli.pictures import Array
-from parhelion.cli.problem import Problem
+from parhelion.cli.problem import Problem, note
 from parhelion.cli.programs import NamedPipeline
 from parhelion.ir.build import const_int
 from parhelion.ir.names import plain_name
@@ -26,6 +26,8 @@ def asked_extents(
 ) -> list[int]:
     """Returns the extents that ``--size`` gives, or those of the first image.
 
+    A width and a height are enough for an output of three dimensions: the third is what
+    is promised, or as many planes as the image has, or three, which a note tells.
     Extents by names, as in ``y=480,x=640``, are put in the order of the Vars of the
     output that has most. Raises Problem for a ``--size`` that does not fit the output,
     and if no size is known.
@@ -39,6 +41,8 @@ def asked_extents(
             extents = [int(n) for n in size.split("x")]
         except ValueError as error:
             raise Problem(f"--size {size}: write WIDTHxHEIGHT") from error
+        if len(extents) == 2 and dims == 3:
+            extents.append(_planes(program, images))
         if len(extents) != dims:
             more = "xN" * (dims - 2)
             raise Problem(
@@ -60,6 +64,22 @@ def asked_extents(
         for d, promised in enumerate(promised_extents(f)):
             extents[d] = extents[d] if promised is None else promised
     return extents
+
+
+def _planes(program: NamedPipeline, images: Mapping[str, Array]) -> int:
+    """How many planes an output of three dimensions has."""
+    for f in program.pipeline.outputs():
+        promised = promised_extents(f)
+        if len(promised) == 3 and promised[2] is not None:
+            return promised[2]
+    for pixels in images.values():
+        if pixels.ndim == 3:
+            return len(pixels)
+    note(
+        "the output has three dimensions; the third is taken to be 3 colours\n  hint:"
+        " say --size WIDTHxHEIGHTxN for another number"
+    )
+    return 3
 
 
 def _by_names(f: hl.Func, size: str) -> str:

@@ -12,14 +12,18 @@ from pathlib import Path
 import click
 
 import parhelion as hl
-from parhelion.cli import options
-from parhelion.cli.automatic import find_schedule, is_unscheduled
+from parhelion.cli import options, rivals
+from parhelion.cli.automatic import schedule_as_run
 from parhelion.cli.given import (
+    Images,
     check_params,
     given_images,
     given_params,
+    loaded,
+    named_files,
     restore_opacity,
 )
+from parhelion.cli.many import Batch, find_source, run_many
 from parhelion.cli.pictures import (
     Array,
     check_held,
@@ -36,19 +40,6 @@ from parhelion.cli.region import (
     pictures,
 )
 
-_auto = click.option(
-    "--auto",
-    is_flag=True,
-    help="Schedule it automatically; what its file has scheduled stays. Pipelines "
-    "without any schedule are scheduled anyway.",
-)
-_scheduler = click.option(
-    "--scheduler",
-    metavar="NAME",
-    help="Schedule it automatically, by Parhelion or Mullapudi2016. [default: "
-    "Parhelion]",
-)
-
 
 @click.command()
 @options.program
@@ -56,8 +47,8 @@ _scheduler = click.option(
 @options.params
 @options.size
 @options.schedule
-@_auto
-@_scheduler
+@options.auto
+@options.scheduler
 def run(
     program: str,
     files: tuple[str, ...],
@@ -74,6 +65,10 @@ def run(
     Several outputs are written to as many files, out_NAME.png of each one's name for
     out.png.
 
+    An input may be a folder, a pattern of names in quotes ('in/*.jpg') or a video; the
+    output is then a folder or a video (.mp4, .mkv, .webm, .gif). Videos need the extra
+    parhelion[video].
+
     Photographs are turned upright as their EXIF data say; palettes, CMYK and CIELAB
     become RGB. Of several pages or frames the first is read. Opacity is left out unless
     the pipeline reads a fourth plane. Colours make grey for an input of two dimensions,
@@ -84,10 +79,16 @@ def run(
     """
     *inputs, output = files
     begin = time.perf_counter()
+    made = load(program, schedule, params)
+    given_params(made, params)
+    many = find_source(made, inputs, output)
+    if many is not None:
+        check_params(made)
+        batch = _batch(made, inputs, output, many[0], size, auto, scheduler)
+        run_many(batch, *many, Path(output))
+        return
     check_written(Path(output))
-    made, out = prepared(
-        program, inputs, params, size, schedule, auto, scheduler, output
-    )
+    out = _ready(made, inputs, size, auto, scheduler, output)
     for name, pixels in pictures(made, out).items():
         check_held(Path(output), name, pixels)
     computed = first_run(made, out)
@@ -136,16 +137,54 @@ def prepared(
     """The program with its inputs and schedule, and Buffers for its outputs."""
     made = load(program, schedule, params)
     given_params(made, params)
+    return made, _ready(made, inputs, size, auto, scheduler, output)
+
+
+def _ready(
+    made: NamedPipeline,
+    inputs: Sequence[str],
+    size: str | None,
+    auto: bool,
+    scheduler: str | None,
+    output: str | None,
+) -> list[hl.Buffer]:
+    """Gives a program its inputs and a schedule, and returns Buffers for its
+    outputs."""
     images = given_images(made, inputs, output)
     check_params(made)
     extents = asked_extents(made, images.pixels, size)
-    if auto or scheduler is not None or is_unscheduled(made):
-        find_schedule(made, extents, scheduler or "Parhelion")
+    schedule_as_run(made, extents, auto, scheduler)
     restore_opacity(made, images, extents)
     mins = [0] * len(extents)
     if size is None:
         mins, extents = covered(made, images.pixels, extents)
-    return made, destination(made, mins, extents)
+    return destination(made, mins, extents)
+
+
+def _batch(
+    made: NamedPipeline,
+    inputs: Sequence[str],
+    output: str,
+    name: str,
+    size: str | None,
+    auto: bool,
+    scheduler: str | None,
+) -> Batch:
+    """A program for many pictures of the input `name`."""
+
+    def prepare(images: Images) -> list[int]:
+        extents = asked_extents(made, images.pixels, size)
+        schedule_as_run(made, extents, auto, scheduler)
+        return extents
+
+    words = named_files(made, inputs, output)
+    return Batch(
+        made,
+        {n: loaded(Path(word)) for n, word in words.items() if n != name},
+        prepare,
+        lambda images: asked_extents(made, images.pixels, size),
+        size is not None,
+    )
 
 
 @click.command()
@@ -154,8 +193,8 @@ def prepared(
 @options.params
 @options.size
 @options.schedule
-@_auto
-@_scheduler
+@options.auto
+@options.scheduler
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -164,6 +203,12 @@ def prepared(
     help="How long to repeat it.",
 )
 @options.threads
+@click.option(
+    "--against",
+    metavar="RIVAL",
+    help="Measure something else beside it: a name of the file's table AGAINST, or an "
+    'expression of the inputs, as "cv2.blur(image, (3, 3))".',
+)
 def bench(
     program: str,
     files: tuple[str, ...],
@@ -174,8 +219,13 @@ def bench(
     scheduler: str | None,
     seconds: float,
     threads: int | None,
+    against: str | None,
 ) -> None:
-    """Measure a pipeline on image files: least and median time of many runs."""
+    """Measure a pipeline on image files: least and median time of many runs.
+
+    With --against, each run is followed by one of the rival, which gets the inputs as
+    arrays of shape (H, W) or (H, W, C) by their names, on as many threads.
+    """
     start = time.perf_counter()
     made, out = prepared(program, files, params, size, schedule, auto, scheduler)
     if threads:
@@ -183,13 +233,20 @@ def bench(
     computed = first_run(made, out)
     ready = time.perf_counter() - start - computed
     times: list[float] = []
+    theirs: list[float] = []
+    other = None
+    if against is not None:
+        other = rivals.rival(made, against, hl.get_num_threads())
+        apart = rivals.difference(
+            next(iter(pictures(made, out).values())), rivals.first(other)
+        )
     with click.progressbar(length=100, label="measuring", file=sys.stderr) as bar:
         begin = time.perf_counter()
         shown = 0
         while not times or time.perf_counter() - begin < seconds:
-            start = time.perf_counter()
-            made.pipeline.realize(out)
-            times.append(time.perf_counter() - start)
+            times.append(rivals.seconds(lambda: made.pipeline.realize(out)))
+            if other is not None:
+                theirs.append(rivals.seconds(other.run))
             now = min(100, int(100 * (time.perf_counter() - begin) / seconds))
             bar.update(now - shown)
             shown = now
@@ -203,6 +260,15 @@ def bench(
         f"median of {len(times)} runs; {pixels / least / 1e6:.1f} megapixels a second; "
         f"ready in {ready:.2f} s; {hl.get_num_threads()} threads"
     )
+    if other is not None:
+        ratio = least / min(theirs)
+        said = f"{1 / ratio:.2f} times as fast" if ratio < 1 else "as fast"
+        said = f"{ratio:.2f} times as slow" if ratio > 1 else said
+        click.echo(
+            f"{other.name}: {1e3 * min(theirs):.3f} ms at least,"
+            f" {1e3 * statistics.median(theirs):.3f} ms in the median; {made.name} is"
+            f" {said}; {apart}"
+        )
 
 
 __all__ = ["bench", "prepared", "run"]

@@ -7,8 +7,8 @@ needs no condition: neither for vectors, nor for loops that would have to be cut
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.ir import build
 from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr as Node

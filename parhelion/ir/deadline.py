@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TimeLimitError, TypeMismatchError, here
 
 

@@ -59,16 +59,19 @@ def pipeline_html(pipeline: Pipeline) -> str:
 
 
 def show_page(
-    pipeline: Pipeline, name: str, sizes: Sequence[tuple[str, _Where]]
+    pipeline: Pipeline,
+    name: str,
+    sizes: Sequence[tuple[str, _Where]],
+    schedule: tuple[str, str] = ("", ""),
 ) -> str:
     """All of a pipeline on one page: the graph of its stages, their definitions, the
     loops and the order of evaluation, at the first of the sizes at which it can be
-    watched. Each of them is told in words, and as for `realize`."""
+    watched. Each of them is told in words, and as for `realize`. schedule: where the
+    schedule comes from, in words, and its code, if it was found."""
     outputs = pipeline._functions()
     stages = [
-        _described(f, name)
+        _described(f, name, place(placement_of(f, outputs)))
         for f, name in names_of(realization_order(outputs)).items()
-        if not placement_of(f, outputs).substituted
     ]
     size, order = _order(pipeline, sizes)
     parts = [
@@ -76,6 +79,7 @@ def show_page(
         _graph(pipeline),
         f"<h2>order of evaluation, {size}</h2>",
         order,
+        *_taken(*schedule),
         "<h2>loops</h2>",
         _nest(pipeline),
         "<h2>stages</h2>",
@@ -149,11 +153,23 @@ def _message(text: str) -> str:
     return f'<p class="ph-error">{escape(text)}</p>'
 
 
-def _described(f: Function, name: str) -> str:
+def _taken(words: str, code: str) -> list[str]:
+    """The schedule, in words and as a program."""
+    if not words:
+        return []
+    parts = ["<h2>schedule</h2>", f"<p>{escape(words)}</p>"]
+    if code:
+        parts.append(f"<pre class='ph-source'>{escape(code.strip())}</pre>")
+    return parts
+
+
+def _described(f: Function, name: str, where: str = "") -> str:
     lines = [
         f"<div class='ph-leaf'><code>{escape(d)}</code></div>" for d in definitions(f)
     ]
     head = f"<b>{escape(name)}</b> <span class='ph-dim'>{escape(signature(f))}</span>"
+    if where:
+        head += f" <span class='ph-dim'>— {escape(where)}</span>"
     return "\n".join([f"<div class='ph-func'><p>{head}</p>", *lines, "</div>"])
 
 

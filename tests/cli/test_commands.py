@@ -79,7 +79,7 @@ def test_show_writes_a_page(own: Path, tmp_path: Path) -> None:
     # Too large to be watched: the page says so.
     said(*words, "--size", "300x300x3")
     assert "more than 50000 loads and stores" in page.read_text(encoding="utf-8")
-    assert "the output has 3 dimensions" in refused(*words, "--size", "8x8")
+    assert "the output has 3 dimensions" in refused(*words, "--size", "8")
     assert "cannot be written" in refused("show", f"{own}:bright", "-o", tmp_path)
 
 
@@ -271,7 +271,7 @@ def test_messages(own: Path, tmp_path: Path) -> None:
         f"'{tmp_path}' is a folder; a file of Python is wanted"
     )
     assert refused("run", f"{own}:dark", tmp_path, out) == (
-        f"'{tmp_path}' is a folder; an image file is wanted"
+        f"the folder '{tmp_path}' has no picture"
     )
     assert refused("run", f"{own}:dark", PHOTO, tmp_path / "o.xyz").startswith(
         f"{tmp_path / 'o.xyz'}: the name of an image file says what kind it is\n"

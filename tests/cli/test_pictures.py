@@ -213,7 +213,7 @@ def test_transposed_pictures_need_a_size(file: Path, tmp_path: Path) -> None:
         "  hint: write --size WIDTHxHEIGHT, as 640x480"
     )
     assert "as 640x480x3" in refused(
-        "run", f"{file}:copied", tmp_path / "in.png", out, "--size", "9x12"
+        "run", f"{file}:copied", tmp_path / "in.png", out, "--size", "9"
     )
 
 
