@@ -1,4 +1,5 @@
-"""Filters of Arrays, and of NumPy's arrays, for which they are compiled and run."""
+"""Runs filters that take each channel by itself: of Arrays, and of NumPy's arrays, for
+which they are compiled."""
 
 from __future__ import annotations
 
@@ -38,11 +39,7 @@ def run(function: Callable[..., Array], image: Any, *given: Any) -> Any:
         return function(image, 0, *given)
     if type(image) is not np.ndarray:
         if not has_pixels(image):
-            raise TypeMismatchError(
-                f"{function.__name__.strip('_')} takes an Array or a NumPy array, not"
-                f" {a_kind(image)}, {image!r:.60}",
-                at=here(),
-            )
+            raise no_image(function, image)
         array, names = pixels(image, _IMAGE)
         if any(names):
             # Its rows and columns are found by their names.
@@ -59,6 +56,15 @@ def run(function: Callable[..., Array], image: Any, *given: Any) -> Any:
         rows = np.ascontiguousarray(rows)
     found = _jitted(function, given, max(apart, 1))(rows)
     return found.reshape(image.shape)
+
+
+def no_image(function: Callable[..., Array], given: object) -> TypeMismatchError:
+    """The error for what a filter is given and cannot read as an image."""
+    return TypeMismatchError(
+        f"{function.__name__.strip('_')} takes an Array or a NumPy array, not"
+        f" {a_kind(given)}, {given!r:.60}",
+        at=here(),
+    )
 
 
 #: By the function, the number of channels, and what is given.
@@ -86,4 +92,4 @@ def _jitted(
     return _known.setdefault(key, made)
 
 
-__all__ = ["Image", "run"]
+__all__ = ["Image", "no_image", "run"]

@@ -1,22 +1,20 @@
-"""Filters whose channels belong together, or that are given more arrays, are run."""
+"""Runs filters that mix the channels of a pixel, or that take more arrays than the
+image."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from numpy.typing import NDArray
 
 from parhelion.errors import TypeMismatchError, here
-from parhelion.lang.checked import a_kind
+from parhelion.filters.running import Image, no_image
 from parhelion.whole.arguments import has_pixels
 from parhelion.whole.array import Array
 from parhelion.whole.jit import Jitted, jit
-
-#: What a filter takes and returns: an Array in a function under `hl.jit`, or pixels.
-Image = TypeVar("Image", Array, NDArray[Any])
 
 
 def run(function: Callable[..., Array], image: Any, *given: object) -> Any:
@@ -49,11 +47,7 @@ def run_with(
             hint="give the image as an argument of the function under hl.jit, too",
         )
     if not has_pixels(image):
-        raise TypeMismatchError(
-            f"{function.__name__.strip('_')} takes an Array or a NumPy array, not"
-            f" {a_kind(image)}, {image!r:.60}",
-            at=here(),
-        )
+        raise no_image(function, image)
     return _jitted(function, len(arrays))(image, *arrays, *given)
 
 
