@@ -3,7 +3,7 @@
 Run as a module with a case's name; prints JSON, in seconds: importing the library,
 building the Funcs and their schedule, and being ready to run, which is compiling, or
 loading what an earlier process compiled (the persistent cache is where
-``PARHELION_CACHE`` says). LLVM's library is loaded as part of the last.
+``PARHELION_BENCH_CACHE`` says). LLVM's library is loaded as part of the last.
 """
 
 from __future__ import annotations

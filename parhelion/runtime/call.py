@@ -191,8 +191,9 @@ class Call:
         told, lent = frame.told, False
         for i, place in self._buffers:
             layout: Layout = values[place]  # type: ignore[assignment]
-            if told[i] is not layout:
-                frame.describe(i, layout)
+            if told[i] is layout:
+                continue
+            frame.describe(i, layout)
             if layout.copy is not None:
                 told[i] = None  # it would keep the image
                 if self._on_devices or layout.copy.allocated:
