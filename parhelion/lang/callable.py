@@ -300,9 +300,14 @@ class Callable:
         fails."""
         if named or len(args) != len(self._symbols):
             args = self._placed(args, named)
-        layouts = [image(args[i]) for i, image in self._images]
-        for sym in self._bound:
-            layouts.append(check_image(sym, SET.of(sym)))
+        values, layouts = list(args), []
+        for i, image in self._images:
+            values[i] = layout = image(args[i])
+            layouts.append(layout)
+        if self._bound:
+            embedded = [check_image(sym, SET.of(sym)) for sym in self._bound]
+            values += embedded
+            layouts += embedded
         together = tuple(layouts)
         if together not in self._settled:
             if self._runner.is_new():
@@ -313,11 +318,6 @@ class Callable:
             if len(self._settled) >= _MAX_REMEMBERED:
                 self._settled.clear()
             self._settled.add(together)
-        values = list(args)
-        for (i, _), layout in zip(self._images, layouts, strict=False):
-            values[i] = layout
-        if self._bound:
-            values += layouts[len(self._images) :]
         if self._bools:
             self._check_scalars(args)
         try:
