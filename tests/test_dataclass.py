@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from parhelion.dataclass import dataclass, made_dataclass
+from parhelion.dataclass import Unwritten, dataclass, made_dataclass
 
 OPTIONS = [
     {},
@@ -237,3 +237,21 @@ def test_a_frozen_object_says_which_field_was_to_be_set() -> None:
         dataclasses.FrozenInstanceError, match="cannot delete field 'b'"
     ):
         del Frozen(1).b
+
+
+def test_constructors_are_written_when_they_are_looked_up() -> None:
+    made = made_dataclass(plain(), frozen=True, slots=True)
+    assert isinstance(made.__dict__["__init__"], Unwritten)
+    assert made(3).a == 3
+    written = made.__dict__["__init__"]
+    assert not isinstance(written, Unwritten)
+    assert made(4).a == 4
+    assert made.__dict__["__init__"] is written
+
+
+def test_a_constructor_is_inherited_before_it_is_written() -> None:
+    made = made_dataclass(plain())
+    inherits = type("Inherits", (made,), {})
+    assert inherits(5).b == (1, 2)
+    with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required .* 'a'"):
+        inherits()

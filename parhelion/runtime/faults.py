@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 #: The fence: a value that LLVM's code generator knows nothing of. It takes no
 #: instruction, but there is one for floating-point types only.
@@ -34,27 +35,28 @@ def _bytes_where(holds: Callable[[int], bool]) -> bytes:
     return b"[" + b"".join(chosen) + b"]"
 
 
-#: EVEX, map 0F3A, prefix 66, a mask that merges; the opcode. An operand need not be in
-#: memory any more: LLVM takes loads out of the instructions of a loop again.
-_TERNARY = re.compile(
-    b"\x62"
-    + _bytes_where(lambda p0: p0 & 7 == 3)
-    + _bytes_where(lambda p1: p1 & 3 == 1)
-    + _bytes_where(lambda p2: p2 & 0x80 == 0 and p2 & 7 != 0)
-    + b"\x25",
-    re.DOTALL,
-)
-_TO_REGISTER = b"[\x50\xd7]" + _bytes_where(lambda modrm: modrm >= 0xC0)
-_NO_SECOND = _bytes_where(lambda p: p & 0x78 == 0x78)
-#: vmovmskps, vmovmskpd and vpmovmskb, in the two-byte and in the three-byte form: one
-#: pattern each, for those that begin with one certain byte are found ten times as fast.
-_MOVE_MASK = (
-    re.compile(b"\xc5" + _NO_SECOND + _TO_REGISTER, re.DOTALL),
-    re.compile(
-        b"\xc4" + _bytes_where(lambda p: p & 0x1F == 1) + _NO_SECOND + _TO_REGISTER,
-        re.DOTALL,
-    ),
-)
+@cache
+def _suspicious() -> tuple[re.Pattern[bytes], ...]:
+    """The bytes of instructions that may be wrong. They are compiled at their first
+    use, in 2 ms: code from the cache has been looked through."""
+    # EVEX, map 0F3A, prefix 66, a mask that merges; the opcode. An operand need not be
+    # in memory any more: LLVM takes loads out of the instructions of a loop again.
+    ternary = (
+        b"\x62"
+        + _bytes_where(lambda p0: p0 & 7 == 3)
+        + _bytes_where(lambda p1: p1 & 3 == 1)
+        + _bytes_where(lambda p2: p2 & 0x80 == 0 and p2 & 7 != 0)
+        + b"\x25"
+    )
+    to_register = b"[\x50\xd7]" + _bytes_where(lambda modrm: modrm >= 0xC0)
+    no_second = _bytes_where(lambda p: p & 0x78 == 0x78)
+    # vmovmskps, vmovmskpd and vpmovmskb, in the two-byte and in the three-byte form:
+    # one pattern each, for those that begin with one certain byte are found ten times
+    # as fast.
+    short = b"\xc5" + no_second + to_register
+    long = b"\xc4" + _bytes_where(lambda p: p & 0x1F == 1) + no_second + to_register
+    return tuple([re.compile(p, re.DOTALL) for p in (ternary, short, long)])
+
 
 _TERNARY_TEXT = re.compile(r"\tvpternlog[dq]\t\$-?\d+, [^\n]*\{%k\d\}(?! *\{z\})")
 _HIGH_REGISTER = re.compile(r"movmsk(?:b|ps|pd)\t%[xy]mm(?:1[6-9]|2\d|3[01]),")
@@ -67,7 +69,7 @@ def suspected(code: bytes) -> bool:
     False is certain. True may be the accident of other bytes, or instructions that
     are right: the assembly tells.
     """
-    return any([p.search(code) is not None for p in (_TERNARY, *_MOVE_MASK)])
+    return any([p.search(code) is not None for p in _suspicious()])
 
 
 def ternary(assembly: str) -> bool:
