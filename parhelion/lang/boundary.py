@@ -13,16 +13,20 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
 from parhelion.errors import DefinitionError, TypeMismatchError, here
+from parhelion.ir.expr import Intrinsic
 from parhelion.lang.checked import a_kind, items
-from parhelion.lang.convert import literal_as, node_or_none
+from parhelion.lang.convert import literal_as, node_of, node_or_none
 from parhelion.lang.effects import likely
 from parhelion.lang.expr import Expr, ExprLike, is_undefined, to_expr, wrap
 from parhelion.lang.func import Func, Image
 from parhelion.lang.functions import abs as abs_
 from parhelion.lang.functions import clamp, i32, select
+from parhelion.lang.functions import max as max_
+from parhelion.lang.functions import min as min_
 from parhelion.lang.rdom import Bounded, Range, RangeLike, pair_of
 from parhelion.lang.tuples import Tuple, TupleLike, values_of
 from parhelion.lang.var import Var
+from parhelion.types import INT32
 
 __all__ = [
     "constant_exterior",
@@ -89,7 +93,8 @@ def mirror_image(f: Source, bounds: Region | None = None) -> Func:
     def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
         place = (x - low) % (2 * extent)
         back = select(place >= extent, 2 * extent - 1 - place, place)
-        return clamp(back + low, low, low + extent - 1)
+        inside = clamp(back + low, low, low + extent - 1)
+        return _mirrored(inside, x, (low, low - 1), (low + extent - 1, low + extent))
 
     return _remapped("mirror_image", f, bounds, _unless_inside(outside))
 
@@ -110,7 +115,8 @@ def mirror_interior(f: Source, bounds: Region | None = None) -> Func:
         limit = extent - 1
         place = (x - low) % (2 * limit)
         back = limit - i32(abs_(place - limit)) + low
-        return clamp(back, low, low + extent - 1)
+        inside = clamp(back, low, low + extent - 1)
+        return _mirrored(inside, x, (low, low), (low + limit, low + limit))
 
     return _remapped("mirror_interior", f, bounds, _unless_inside(outside))
 
@@ -189,6 +195,23 @@ def _unless_inside(outside: _Remap) -> _Remap:
         return select((x < low) | (x >= low + extent), outside(x, low, extent), inside)
 
     return remap
+
+
+_Pair = tuple[Expr, Expr]
+
+
+def _mirrored(inside: Expr, x: Expr, lower: _Pair, upper: _Pair) -> Expr:
+    """Returns `inside`, a coordinate in the image, with what else is known of it.
+
+    lower, upper: two coordinates at the edge that are each other's mirror. For an x
+    beyond an edge, the coordinate lies between the edge and the mirror of x at it, or
+    anywhere if x is farther away than the image is large. So a tile is found to need
+    as much of the image as it is large; `inside`, a remainder, would say all of it.
+    """
+    lowest = min_(x, upper[0] + (upper[1] - x))
+    highest = max_(x, lower[0] + (lower[1] - x))
+    known = tuple([node_of(e) for e in (inside, lowest, highest)])
+    return wrap(Intrinsic(INT32, "known_clamped", known))
 
 
 def _remapped(name: str, f: Source, bounds: Region | None, remap: _Remap) -> Func:

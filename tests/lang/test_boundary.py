@@ -131,6 +131,52 @@ def test_the_interior_is_likely(make: Callable[[hl.Buffer], hl.Func]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("make", "twice"), [(B.mirror_interior, 0), (B.mirror_image, 1)]
+)
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"),
+    [
+        (200, 299, 200, 299),
+        (-30, 69, 0, 69),
+        (-30, 9, 0, 30),
+        (930, 1029, 930, 999),
+        (990, 1029, 969, 999),
+        (-30, -10, 0, 30),
+        (-3000, -2900, 0, 999),
+        (-5, 1005, 0, 999),
+    ],
+)
+def test_a_part_of_a_mirrored_image_needs_no_more_than_its_mirror(
+    make: Callable[..., hl.Func], twice: int, low: int, high: int, first: int, last: int
+) -> None:
+    image = hl.ImageParam(hl.UInt(8), 1)
+    out = hl.Buffer(hl.UInt(8), [high - low + 1]).translated(0, low)
+    make(image, [(0, 1000)]).infer_input_bounds(out)
+    found = image.get()
+    if last == 30:
+        last -= twice
+    elif first == 969:
+        first += twice
+    assert (found.dim(0).min(), found.dim(0).max()) == (first, last)
+
+
+@pytest.mark.parametrize("make", [B.mirror_interior, B.mirror_image])
+def test_tiles_compute_what_they_mirror_once(make: Callable[..., hl.Func]) -> None:
+    counted, blurred, n = hl.Func("counted"), hl.Func("blurred"), hl.Param(hl.Int(32))
+    counted[x] = hl.i32(x) * 3
+    wide = make(counted, [(0, n)])
+    blurred[x] = wide[x - 2] + wide[x + 2]
+    xo, xi = hl.vars("xo xi")
+    blurred.split(x, xo, xi, 100)
+    counted.compute_at(blurred, xo)
+    n.set(1000)
+    (wanted,) = interpret(blurred._function, [(0, 1000)], params={n._sym: 1000})
+    np.testing.assert_array_equal(np.asarray(blurred.realize([1000])), wanted)
+    (told,) = [f for f in blurred.profile([1000]).funcs if f.func == counted.name()]
+    assert 4 * 1000 <= told.bytes < 4 * 1000 * 1.2
+
+
 NOTHING: Any = None
 THREE: Any = 3
 
