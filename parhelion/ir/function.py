@@ -244,6 +244,12 @@ class Function(Changing):
                 self._buffers = made
         return self._buffers
 
+    @property
+    def buffers_made(self) -> tuple[BufferSym, ...]:
+        """`buffers`, if somebody has asked for them, as for those of all outputs; else
+        none."""
+        return self._buffers
+
     def hold(self, buffers: tuple[BufferSym, ...]) -> None:
         """Has a copy of an output write to the buffers of that output."""
         self._buffers = buffers

@@ -47,7 +47,8 @@ def length_of(work: Work, loops: Loops, machine: Machine) -> float:
     vector = _vector(stage, loops)
     lanes = loops.lanes if vector is not None else 1
     copies = 1
-    for v, count in zip(stage.func.args, loops.block, strict=True):
+    block = dict(zip(stage.func.args, loops.block, strict=True))
+    for v, count in block.items():
         if v in stage.pure:
             copies *= max(1, count // lanes) if v is vector else count
     body, edge = work.arithmetic + len(work.loads), 0
@@ -55,7 +56,7 @@ def length_of(work: Work, loops: Loops, machine: Machine) -> float:
         body += work.stores
     else:
         body += len(apart(work, vector, machine)) * (lanes - 1)
-        body += work.stores * (lanes if scatters(stage, vector) else 1)
+        body += work.stores * (lanes if scatters(stage, vector, block) else 1)
         for a in work.loads:
             if vector in a.clamped:
                 edge += lanes * (1 + _DIVISION * _divides(work, a))

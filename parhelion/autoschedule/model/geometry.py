@@ -18,14 +18,16 @@ from parhelion.autoschedule.model.plan import Loops
 from parhelion.autoschedule.model.scattered import Scattered
 from parhelion.autoschedule.pipeline.graph import GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions, Spans, hull
+from parhelion.autoschedule.pipeline.storage import storage_of
 from parhelion.autoschedule.pipeline.work import element_bytes
 from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
 
 Numbers = NDArray[np.float64]
 
-#: Bytes of a page.
+#: Bytes of a page, and of a line of a cache.
 PAGE = 4096
+LINE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,18 @@ class Need:
         np.maximum(flat, 0, out=flat)
         self.box: Numbers = flat.astype(np.float64).reshape(-1, levels, count)
         self.volumes: Numbers = self.box.prod(axis=0)
-        self.volumes *= element_bytes(source)
+        self.volumes *= element_bytes(source) * self._lines()
+
+    def _lines(self) -> Any:
+        """How many times as much is moved between caches as is needed: one channel of a
+        photograph of shape (H, W, C) comes with the others, in the same lines."""
+        storage = storage_of(self.source)
+        first = storage.order[0]
+        if first == 0 or len(storage.strides) == 1:
+            return 1.0
+        lo, hi = self._whole[first]
+        together = min(hi - lo + 1, LINE // element_bytes(self.source))
+        return np.maximum(together / np.maximum(self.box[first], 1), 1.0)
 
     @cached_property
     def pages_in_block(self) -> float:
@@ -74,7 +87,8 @@ class Need:
         stride = run = float(element_bytes(self.source))
         pages: Any = np.ones(self.box.shape[1:])
         first = True
-        for size, (lo, hi) in zip(self.box, self._whole, strict=True):
+        for d in storage_of(self.source).order[: len(self.box)]:
+            size, (lo, hi) = self.box[d], self._whole[d]
             if stride < PAGE:
                 run = size * stride if first else np.maximum(run, size * stride)
             else:

@@ -8,15 +8,15 @@ is shared by its iterations, what does not depend on the vector dimension is a s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from parhelion.analysis.rank import reads_data
 from parhelion.autoschedule.machine.machine import Machine
 from parhelion.autoschedule.pipeline.graph import GraphStage, Source
+from parhelion.autoschedule.pipeline.storage import storage_of
 from parhelion.autoschedule.pipeline.work import Access, Work
 from parhelion.dataclass import dataclass
 from parhelion.ir.expr import Var
-from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars
 
 #: How many addresses the scalar registers hold besides what a loop needs anyway.
@@ -103,7 +103,7 @@ def stage_speed(
         if size is not None and vector is not None and _looks_up(a, vector):
             one = look_up_time(size, a.bits, machine, lanes)
         else:
-            one = load_time(a, machine, vector, lanes)
+            one = load_time(a, machine, vector, lanes, block)
         total += times(a.depends) * one * sharing[1]
         # What gathers lanes elsewhere, too, takes no longer at the edge.
         if (
@@ -114,7 +114,7 @@ def stage_speed(
             edge += times(a.depends) * lanes * machine.edge * sharing[1]
     written = _written(stage)
     for t in stage.func.types:
-        one = store_time(stage, t.width, machine, vector, lanes)
+        one = store_time(stage, t.width, machine, vector, lanes, block)
         total += times(written) * one
     if vector is not None:
         # Each row that is read has an address of its own; those for which there is no
@@ -188,8 +188,14 @@ def look_up_time(size: int, bits: int, machine: Machine, lanes: int) -> float:
     return registers * registers_of(lanes, bits, machine) * machine.shuffle
 
 
-def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> float:
-    """One load of as many numbers as a vector has lanes."""
+def load_time(
+    a: Access,
+    machine: Machine,
+    vector: Var | None,
+    lanes: int,
+    block: Mapping[Var, int] | None = None,
+) -> float:
+    """One load of as many numbers as a vector has lanes. block: as of `stage_speed`."""
     if vector is None:
         return machine.load
     if vector not in a.depends:
@@ -197,16 +203,35 @@ def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> fl
     if gathers(a, vector, machine):
         return lanes * (machine.lane if a.bits >= 32 else machine.narrow)
     count = registers_of(lanes, a.bits, machine)
-    first = _storage(a)[0]
-    step = a.step(first, vector)
-    if step is None:
+    first = storage_of(a.source).order[0]
+    if a.step(first, vector) is None:
         # Fewer neighbours, then spread over the lanes.
         share = a.divided[first, vector]
         read = registers_of(math.ceil(lanes * share), a.bits, machine)
         return read * machine.load + count * machine.shuffle
+    step = abs(_step_in_memory(a, vector) or 0)
     if step == 1:
         return count * machine.load
-    return count * (abs(step) * machine.load + abs(step) * machine.shuffle)
+    between = [v for v, k in a.steps[first].items() if k == 1 and v is not vector]
+    if any([(block or {}).get(v, 1) >= step for v in between]):
+        # What lies between two lanes is loaded for the same block.
+        return count * (machine.load + machine.shuffle)
+    return count * (step * machine.load + step * machine.shuffle)
+
+
+def _step_in_memory(a: Access, vector: Var) -> int | None:
+    """How many elements lie from one lane to the next; None if that is not constant, or
+    a stride that no one knows."""
+    strides = storage_of(a.source).strides
+    total = 0
+    for d in range(len(a.steps)):
+        step = a.step(d, vector)
+        if step == 0:
+            continue
+        if step is None or d not in strides:
+            return None
+        total += step * strides[d]
+    return total
 
 
 def gathers(a: Access, vector: Var, machine: Machine) -> bool:
@@ -214,11 +239,11 @@ def gathers(a: Access, vector: Var, machine: Machine) -> bool:
     element, which is made of dense loads and shuffles."""
     if vector not in a.depends:
         return False
-    first = _storage(a)[0]
-    if any(a.step(d, vector) != 0 for d in range(len(a.steps)) if d != first):
-        return True
-    step = a.step(first, vector)
+    step = _step_in_memory(a, vector)
     if step is None:
+        first = storage_of(a.source).order[0]
+        if any(a.step(d, vector) != 0 for d in range(len(a.steps)) if d != first):
+            return True
         return not 0 < a.divided.get((first, vector), 0) < 1
     return step not in (-1, *range(1, machine.step(a.bits) + 1))
 
@@ -229,33 +254,55 @@ def apart(work: Work, vector: Var, machine: Machine) -> list[Access]:
     return [a for a in work.loads if a.bits < 32 and gathers(a, vector, machine)]
 
 
-def _storage(a: Access) -> Sequence[int]:
-    """The order of the source's dimensions in memory, innermost first."""
-    if isinstance(a.source, Function) and a.source.schedule.storage_order:
-        return a.source.schedule.storage_order
-    return range(max(1, len(a.steps)))
-
-
 def store_time(
-    stage: GraphStage, bits: int, machine: Machine, vector: Var | None, lanes: int
+    stage: GraphStage,
+    bits: int,
+    machine: Machine,
+    vector: Var | None,
+    lanes: int,
+    block: Mapping[Var, int] | None = None,
 ) -> float:
-    """One store of as many numbers as a vector has lanes."""
+    """One store of as many numbers as a vector has lanes. block: as of
+    `stage_speed`."""
     if vector is None:
         return machine.store
-    if scatters(stage, vector):
+    count = registers_of(lanes, bits, machine)
+    step = _step_of_stores(stage, vector)
+    if step is None:
         return lanes * machine.lane * _SCATTER
-    return registers_of(lanes, bits, machine) * machine.store
+    if step == 1:
+        return count * machine.store
+    if _fills(stage, step, block):
+        return count * (machine.store + machine.shuffle)
+    # Lanes that lie in the same lines are stored one by one.
+    return lanes * machine.lane
 
 
-def scatters(stage: GraphStage, vector: Var) -> bool:
-    """Whether lanes are stored one by one: another coordinate than the innermost in
-    memory moves with them, as by a look-up, or that one moves in other steps."""
-    order = stage.func.schedule.storage_order or range(len(stage.args))
-    first = next(iter(order), -1)
-    return not all(
-        a is vector if d == first else vector not in free_vars(a)
-        for d, a in enumerate(stage.args)
-    )
+def scatters(
+    stage: GraphStage, vector: Var, block: Mapping[Var, int] | None = None
+) -> bool:
+    """Whether lanes are stored one by one: they do not lie side by side in memory, nor
+    does the block (see `stage_speed`) have what lies between them."""
+    step = _step_of_stores(stage, vector)
+    return step is None or (step != 1 and not _fills(stage, step, block))
+
+
+def _step_of_stores(stage: GraphStage, vector: Var) -> int | None:
+    """How many elements lie from one lane that is stored to the next; None where lanes
+    move by a look-up, in steps, in several dimensions, or by a stride that no one
+    knows."""
+    strides = storage_of(stage.func).strides
+    moved = [d for d, a in enumerate(stage.args) if vector in free_vars(a)]
+    if len(moved) != 1 or stage.args[moved[0]] is not vector:
+        return None
+    return strides.get(moved[0])
+
+
+def _fills(stage: GraphStage, step: int, block: Mapping[Var, int] | None) -> bool:
+    """Whether a block has all elements from one lane that is stored to the next."""
+    first = storage_of(stage.func).order[0]
+    inner = stage.args[first]
+    return isinstance(inner, Var) and (block or {}).get(inner, 1) >= abs(step)
 
 
 def looked_up(stage: GraphStage, vector: Var) -> bool:

@@ -18,6 +18,7 @@ from parhelion.autoschedule.model.throughput import (
     registers_of,
     scatters,
 )
+from parhelion.autoschedule.pipeline.sizes import FAR
 from parhelion.autoschedule.pipeline.work import Work
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
@@ -263,7 +264,10 @@ def _length(work: Work, vector: Var | None, lanes: int, machine: Machine) -> flo
         return work.arithmetic + len(work.loads)
     each = len(apart(work, vector, machine)) * (lanes - 1)
     length = work.arithmetic + len(work.loads) + each
-    return length + (lanes * work.stores if scatters(work.stage, vector) else 0)
+    # A block may have what lies between the lanes.
+    filled = dict.fromkeys(work.stage.func.args, FAR)
+    apart_too = scatters(work.stage, vector, filled)
+    return length + (lanes * work.stores if apart_too else 0)
 
 
 def register_blocks(
