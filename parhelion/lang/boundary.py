@@ -73,7 +73,11 @@ def repeat_image(f: Source, bounds: Region | None = None) -> Func:
     """
 
     def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
-        return (x - low) % extent + low
+        # A part that does not reach over an edge is needed as it is, else all.
+        last = low + extent - 1
+        lowest = min_(x, last - (extent - 1) * clamp(x - last, 0, 1))
+        highest = max_(x, low + (extent - 1) * clamp(low - x, 0, 1))
+        return _known((x - low) % extent + low, lowest, highest)
 
     return _remapped("repeat_image", f, bounds, _unless_inside(outside))
 
@@ -210,8 +214,13 @@ def _mirrored(inside: Expr, x: Expr, lower: _Pair, upper: _Pair) -> Expr:
     """
     lowest = min_(x, upper[0] + (upper[1] - x))
     highest = max_(x, lower[0] + (lower[1] - x))
-    known = tuple([node_of(e) for e in (inside, lowest, highest)])
-    return wrap(Intrinsic(INT32, "known_clamped", known))
+    return _known(inside, lowest, highest)
+
+
+def _known(x: Expr, lowest: Expr, highest: Expr) -> Expr:
+    """Returns `x`, whose bounds are found from these, as well as from what it is."""
+    args = tuple([node_of(e) for e in (x, lowest, highest)])
+    return wrap(Intrinsic(INT32, "known_clamped", args))
 
 
 def _remapped(name: str, f: Source, bounds: Region | None, remap: _Remap) -> Func:

@@ -161,6 +161,26 @@ def test_a_part_of_a_mirrored_image_needs_no_more_than_its_mirror(
     assert (found.dim(0).min(), found.dim(0).max()) == (first, last)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"),
+    [
+        (200, 299, 200, 299),
+        (0, 999, 0, 999),
+        (-1, 99, 0, 999),
+        (900, 1000, 0, 999),
+        (1000, 1001, 0, 999),
+    ],
+)
+def test_a_part_of_a_repeated_image_needs_itself_or_all(
+    low: int, high: int, first: int, last: int
+) -> None:
+    image = hl.ImageParam(hl.UInt(8), 1)
+    out = hl.Buffer(hl.UInt(8), [high - low + 1]).translated(0, low)
+    B.repeat_image(image, [(0, 1000)]).infer_input_bounds(out)
+    found = image.get()
+    assert (found.dim(0).min(), found.dim(0).max()) == (first, last)
+
+
 @pytest.mark.parametrize("make", [B.mirror_interior, B.mirror_image])
 def test_tiles_compute_what_they_mirror_once(make: Callable[..., hl.Func]) -> None:
     counted, blurred, n = hl.Func("counted"), hl.Func("blurred"), hl.Param(hl.Int(32))
