@@ -72,6 +72,20 @@ def test_a_stage_is_not_steady_where_it_reaches_beyond_the_image(
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_a_sum_over_a_window_reaches_as_far_as_its_ends(boundary: Boundary) -> None:
+    """In its middle a window reads the point itself, which is inside everywhere."""
+    inside = boundary(hl.Buffer(np.zeros((HEIGHT, 640), np.float32)))
+    out, r = hl.Func("out"), hl.RDom([(-REACH, 2 * REACH + 1)])
+    out[x, y] += inside[x + r, y]
+    model = inlined(out, 640)
+    _, stage = model.graph.stages[out._function]
+    edges = Edges(stage, model.work(stage).steady.found, model.regions.sizes.lookup)
+    spans = model.regions.loops(stage, model.regions.bounds[stage.func])
+    assert edges.along(out._function.args[0], spans) == (REACH, REACH)
+    assert edges.along(out._function.args[1], spans) == (0, 0)
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
 def test_vectors_at_the_edges_fetch_lane_by_lane(boundary: Boundary) -> None:
     """Two of four, or two of forty: short rows take longer for each point."""
 

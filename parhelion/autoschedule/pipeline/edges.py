@@ -142,15 +142,22 @@ class Edges:
         places = np.concatenate(
             [np.arange(lo, lo + half), np.arange(hi - (count - half) + 1, hi + 1)]
         )
-        at = [(low + high) // 2 for low, high in spans]
-        one, two = function(
-            *[
-                places if w is v else middle
-                for w, middle in zip(self._stage.loops, at, strict=True)
-            ]
-        )
-        (apart,) = np.nonzero(np.broadcast_to(np.not_equal(one, two), places.shape))
-        before, after = apart[apart < half], apart[apart >= half]
+        apart = np.zeros(places.shape, np.bool_)
+        # A sum reaches farthest at the ends of what it runs over.
+        for end in (0, 1):
+            one, two = function(
+                *[
+                    places
+                    if w is v
+                    else span[end]
+                    if w in self._stage.rvars
+                    else (span[0] + span[1]) // 2
+                    for w, span in zip(self._stage.loops, spans, strict=True)
+                ]
+            )
+            apart |= np.not_equal(one, two)
+        (there,) = np.nonzero(apart)
+        before, after = there[there < half], there[there >= half]
         first = int(before[-1]) + 1 if len(before) else 0
         return first, count - int(after[0]) if len(after) else 0
 
