@@ -20,6 +20,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 from parhelion.dataclass import dataclass
+from parhelion.shown import view
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: What stands between a ``with`` of the user's and a function of the package.
@@ -214,6 +215,10 @@ class HalideError(RuntimeError):
         """Replaces the hint of the error."""
         self.hint = hint
         self.args = (self._render(),)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of an error that is the value of a cell."""
+        return str(view("error")(self))
 
     def _render(self) -> str:
         lines = [self.what]

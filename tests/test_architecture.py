@@ -18,6 +18,7 @@ MAP = ROOT / "docs" / "map.md"
 #: Lowest first. A module imports from its own layer or from lower ones.
 LAYERS = (
     ("dataclass",),
+    ("shown",),
     ("errors", "types", "version"),
     ("ir",),
     ("analysis",),

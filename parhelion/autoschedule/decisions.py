@@ -9,6 +9,7 @@ from parhelion.autoschedule.script import Script
 from parhelion.dataclass import dataclass
 from parhelion.ir.deep import run_deep
 from parhelion.runtime.program import compiling
+from parhelion.shown import view
 
 _T = TypeVar("_T")
 
@@ -142,6 +143,10 @@ class Explanation:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of the decisions."""
+        return str(view("explanation")(self))
 
     def _table(self, decisions: Sequence[Decision]) -> list[str]:
         head = ("decision", "Func", "chosen", "cost", "runner-up", "its cost", "gain")

@@ -18,6 +18,7 @@ from parhelion.errors import (
 )
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
+from parhelion.shown import view
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.decisions import Decision, Explanation, Option
@@ -171,6 +172,10 @@ class AutoSchedulerResults:
         if self.partial is None:
             return not unscheduled(self.script.order)
         return self.partial
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the code, to be copied, and why it is so."""
+        return str(view("result")(self))
 
     def explain(self) -> Explanation:
         """Returns what was decided and why: a text to print, whose `decisions` can be

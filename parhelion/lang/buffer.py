@@ -31,6 +31,7 @@ from parhelion.lang.checked import function, integer
 from parhelion.lang.convert import TypeLike, check_type, names_type
 from parhelion.lang.device_memory import DeviceMemory, borrowed
 from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
+from parhelion.lang.showing import ShownBuffer
 from parhelion.lang.views import Views
 from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.layout import Array, Layout
@@ -77,7 +78,7 @@ class BufferDimension:
 
 
 @numpy_first
-class Buffer(Views, DeviceMemory, ArrayLike, Pointwise):
+class Buffer(Views, DeviceMemory, ArrayLike, ShownBuffer, Pointwise):
     """An image in memory: a NumPy array with a least coordinate in each dimension.
 
     ``Buffer(array)`` shares the pixels of a NumPy array, or of anything that has the

@@ -19,6 +19,7 @@ from parhelion.lang.expr import Expr, Operand, wrap
 from parhelion.lang.images import Pointwise, load
 from parhelion.lang.wrapping import Readers, wrap_in
 from parhelion.schedule.directives import MemoryType
+from parhelion.shown import view
 from parhelion.types import INT32, Type
 
 if TYPE_CHECKING:
@@ -333,6 +334,10 @@ class ImageParam(OutputImageParam, Pointwise):
         """Returns the image that was set, or an undefined Buffer."""
         given = SET.of(self._sym)
         return given if isinstance(given, Buffer) else Buffer()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the picture of what is set."""
+        return str(view("image")(self))
 
     def reset(self) -> None:
         """Forgets the image that was set."""

@@ -17,6 +17,7 @@ from parhelion.ir.stmt import ForKind
 from parhelion.runtime.profile import aligned, size_text
 from parhelion.schedule.directives import DimType
 from parhelion.schedule.loopnest import loop_names
+from parhelion.shown import view
 
 if TYPE_CHECKING:
     from parhelion.lang.given import Number
@@ -128,6 +129,10 @@ class Report:
             legal=[f.name for f in self.funcs],
             hint="a Func that is inlined has no row",
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of the Funcs, and all of it as text."""
+        return str(view("report")(self))
 
     def __str__(self) -> str:
         return _text(self)

@@ -1,34 +1,18 @@
-"""How Funcs, Pipelines and loop nests show themselves in notebooks, and `animate`.
-
-What draws them is in `parhelion.views`, above this package: it is loaded by name when
-something is first shown.
-"""
+"""How Funcs, Pipelines, loop nests and Buffers show themselves in notebooks, and
+`animate`."""
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from parhelion.shown import view
 
 if TYPE_CHECKING:
     from parhelion.lang.named_sizes import Sizes
     from parhelion.lang.where import Destination
     from parhelion.views.animation import Animation
-
-#: Where each view is, as "module:function".
-_VIEWS = {
-    "animation": "parhelion.views.animation:animate",
-    "func": "parhelion.views.notebook:func_html",
-    "graph": "parhelion.views.svg:graph_svg",
-    "nest": "parhelion.views.nest:nest_html",
-    "pipeline": "parhelion.views.notebook:pipeline_html",
-}
-
-
-def _view(name: str) -> Any:
-    module, _, function = _VIEWS[name].partition(":")
-    return getattr(importlib.import_module(module), function)
 
 
 class LoopNest(str):
@@ -38,7 +22,17 @@ class LoopNest(str):
 
     def _repr_html_(self) -> str:
         """The same lines coloured, with loops that fold."""
-        return str(_view("nest")(self))
+        return str(view("nest")(self))
+
+
+class ShownBuffer:
+    """What a notebook shows of a Buffer."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """The picture, with its shape, type, range and histogram."""
+        return str(view("buffer")(self))
 
 
 class ShownFunc:
@@ -48,7 +42,7 @@ class ShownFunc:
 
     def _repr_html_(self) -> str:
         """Types and dimensions, the definitions, and the loops of its schedule."""
-        return str(_view("func")(self))
+        return str(view("func")(self))
 
 
 class ShownPipeline:
@@ -58,11 +52,11 @@ class ShownPipeline:
 
     def _repr_html_(self) -> str:
         """The graph of the stages, and the loops that the schedule makes."""
-        return str(_view("pipeline")(self))
+        return str(view("pipeline")(self))
 
     def _repr_svg_(self) -> str:
         """The graph of the stages, producers above consumers; inlined ones are dim."""
-        return str(_view("graph")(self))
+        return str(view("graph")(self))
 
     def animate(
         self,
@@ -86,8 +80,8 @@ class ShownPipeline:
         >>> f[x, y] = x + y
         >>> page = hl.Pipeline(f).animate([4, 4], "f.html")
         """
-        made: Animation = _view("animation")(self, where, filename, threads)
+        made: Animation = view("animation")(self, where, filename, threads)
         return made
 
 
-__all__ = ["LoopNest", "ShownFunc", "ShownPipeline"]
+__all__ = ["LoopNest", "ShownBuffer", "ShownFunc", "ShownPipeline"]

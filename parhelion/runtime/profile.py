@@ -32,6 +32,7 @@ from parhelion.runtime.profile_device import (
     copies_of,
     kernels_of,
 )
+from parhelion.shown import view
 
 #: Nanoseconds from one look at the threads to the next.
 PERIOD = 1_000_000
@@ -150,6 +151,10 @@ class Profile:
             legal=[f.name for f in self.funcs],
             hint="a Func that is inlined has no row: its work is its consumer's",
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of the Funcs, and all of it as text."""
+        return str(view("profile")(self))
 
     def __str__(self) -> str:
         return table(self)

@@ -15,6 +15,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.lang.convert import TypeLike, check_type
 from parhelion.lang.expr import Arithmetic, Expr, wrap
 from parhelion.lang.func import Func
+from parhelion.shown import view
 from parhelion.types import INT32, Type
 from parhelion.whole import assembling, borders, gathering, indexing, reductions
 from parhelion.whole.core import Whole, define, moved
@@ -120,6 +121,10 @@ class Array(Operators):
         return (
             f"<parhelion.Array of shape ({shape}{comma}) and type {self.type}{named}>"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the picture, if its pixels are known."""
+        return str(view("array")(self))
 
     # What it has no answer to.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -15,40 +14,10 @@ from parhelion.views.layout import layered
 from parhelion.views.nest import nest_fragment
 from parhelion.views.page import filled, json_text
 from parhelion.views.svg import drawn
+from tests.support.html_pages import Checked
 
 x, y, xi, yi = hl.vars("x y xi yi")
 SVG = "{http://www.w3.org/2000/svg}"
-#: Elements of HTML that have no end.
-VOID = {"meta", "input", "br", "option"}
-
-
-class Checked(HTMLParser):
-    """Collects the text of a page and its elements; every element must be closed."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.said = ""
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] not in ("style", "script"):
-            self.said += data
 
 
 def pipeline() -> hl.Pipeline:
