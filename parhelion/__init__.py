@@ -237,6 +237,8 @@ from parhelion.schedule.directives import TailStrategy as TailStrategy
 from parhelion.schedule.memoize import EvictionKey as EvictionKey
 from parhelion.schedule.recomputing import RecomputeWarning as RecomputeWarning
 from parhelion.schedule.rules import ScheduleWarning as ScheduleWarning
+from parhelion.tracebacks import shorten as _shorten
+from parhelion.tracebacks import shortened as _shortened
 from parhelion.types import BFloat as BFloat
 from parhelion.types import Bool as Bool
 from parhelion.types import Float as Float
@@ -321,6 +323,7 @@ __version__ = VERSION
 # Where the package of that name is loaded only later, it takes the function's place.
 import_module("parhelion.autoschedule")
 autoschedule = _autoschedule
+_shorten(globals())
 
 #: Names that many programs never use, and where they are found when one does.
 _LATER = {
@@ -396,7 +399,7 @@ def __getattr__(name: str) -> object:
         )
     if home == __name__:  # a package of its own
         return import_module(f"{home}.{name}")
-    found = globals()[name] = getattr(import_module(home), name)
+    found = globals()[name] = _shortened(getattr(import_module(home), name))
     return found
 
 

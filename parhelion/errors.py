@@ -22,15 +22,15 @@ from types import CodeType, FrameType
 from parhelion.dataclass import dataclass
 from parhelion.shown import view
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: What stands between a ``with`` of the user's and a function of the package.
 _WITH = contextlib.__file__
 #: The command line, around which there is no program of the user's.
-_COMMANDS = _PACKAGE + "cli" + os.sep
+_COMMANDS = PACKAGE + "cli" + os.sep
 #: What runs under a name in <> and is no line of the user's: Python's importer, the
 #: methods that dataclasses, attrs and decorators generate, and the package's own text.
 #: Any other such name is that of a cell or an example, as IPython and doctest have it.
-_GENERATED = ("<frozen ", "<string>", "<attrs generated", "<decorator-gen", "<bounds>")
+GENERATED = ("<frozen ", "<string>", "<attrs generated", "<decorator-gen", "<bounds>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def here() -> Site | None:
         name = frame.f_code.co_filename
         if name == threading.__file__ or name.startswith(_COMMANDS):
             return None
-        if not name.startswith((_PACKAGE, *_GENERATED, _numpy())) and name != _WITH:
+        if not name.startswith((PACKAGE, *GENERATED, _numpy())) and name != _WITH:
             return Site(name, frame.f_lineno, frame=(frame.f_code, frame.f_lasti))
         if typed is None and _is_typed(frame):
             typed = Site(name, frame.f_lineno, frame=(frame.f_code, frame.f_lasti))

@@ -28,6 +28,9 @@ os.environ["HL_MACHINE"] = "default"
 #: expect of a schedule is there everywhere. The fuzzer draws others.
 machine.processor = lambda: PROCESSORS["znver5"]
 
+#: Errors keep the frames of the compiler, for who repairs it.
+os.environ["PARHELION_TRACEBACK"] = "full"
+
 #: Tests change the compiler; what it makes then must not be kept.
 os.environ["PARHELION_CACHE"] = "off"
 

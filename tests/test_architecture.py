@@ -20,6 +20,7 @@ LAYERS = (
     ("dataclass",),
     ("shown",),
     ("errors", "types", "version"),
+    ("tracebacks",),
     ("ir",),
     ("analysis",),
     ("simplify",),

@@ -5,6 +5,7 @@ together with the rest, or a NumPy array, for which it is compiled by itself and
 docs/filters.md has a table of them.
 """
 
+from parhelion import tracebacks as _tracebacks
 from parhelion.filters.colours import convert_color as convert_color
 from parhelion.filters.kernels import convolve as convolve
 from parhelion.filters.kernels import correlate as correlate
@@ -32,3 +33,5 @@ from parhelion.filters.warping import rotate as rotate
 from parhelion.filters.warping import turn as turn
 from parhelion.filters.warping import warp_affine as warp_affine
 from parhelion.filters.warping import warp_perspective as warp_perspective
+
+_tracebacks.shorten(globals())

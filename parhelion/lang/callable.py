@@ -30,6 +30,7 @@ from parhelion.lang.runner import Runner
 from parhelion.runtime.foreign import KeptPixelsError
 from parhelion.runtime.layout import Array, Layout, address, overlap
 from parhelion.runtime.program import PLAIN, Options, Variant
+from parhelion.tracebacks import ends_itself, leave
 from parhelion.types import Type
 
 if TYPE_CHECKING:
@@ -295,45 +296,50 @@ class Callable:
         written = Written.of(runner.outputs, asked, listed, embedded=True)
         return _unpickled, (written, self._options, self._names)
 
+    @ends_itself
     def __call__(self, *args: object, **named: object) -> int:
         """Runs the pipeline and returns 0; raises the HalideError of a run that
         fails."""
-        if named or len(args) != len(self._symbols):
-            args = self._placed(args, named)
-        values, layouts = list(args), []
-        for i, image in self._images:
-            values[i] = layout = image(args[i])
-            layouts.append(layout)
-        if self._bound:
-            embedded = [check_image(sym, SET.of(sym)) for sym in self._bound]
-            values += embedded
-            layouts += embedded
-        together = tuple(layouts)
-        if together not in self._settled:
-            if self._runner.is_new():
-                self._judge(args, layouts)
-            if not self._is_plain(layouts):
-                self._run_specially(args, layouts)
-                return 0
-            if len(self._settled) >= _MAX_REMEMBERED:
-                self._settled.clear()
-            self._settled.add(together)
-        if self._bools:
-            self._check_scalars(args)
         try:
-            self._call.run(values)
-        except (struct.error, OverflowError, TypeError):
-            self._check_scalars(args)
+            if named or len(args) != len(self._symbols):
+                args = self._placed(args, named)
+            values, layouts = list(args), []
+            for i, image in self._images:
+                values[i] = layout = image(args[i])
+                layouts.append(layout)
+            if self._bound:
+                embedded = [check_image(sym, SET.of(sym)) for sym in self._bound]
+                values += embedded
+                layouts += embedded
+            together = tuple(layouts)
+            if together not in self._settled:
+                if self._runner.is_new():
+                    self._judge(args, layouts)
+                if not self._is_plain(layouts):
+                    self._run_specially(args, layouts)
+                    return 0
+                if len(self._settled) >= _MAX_REMEMBERED:
+                    self._settled.clear()
+                self._settled.add(together)
+            if self._bools:
+                self._check_scalars(args)
+            try:
+                self._call.run(values)
+            except (struct.error, OverflowError, TypeError):
+                self._check_scalars(args)
+                raise
+            except (BoundsError, InvalidBufferError) as error:
+                if isinstance(error, KeptPixelsError):
+                    error.hold([*args, *[SET.of(sym) for sym in self._bound]])
+                if not error.failure:
+                    raise  # foreign code of the user's raised it
+                # An output smaller than a tile, perhaps, which has code of its own;
+                # what has none fails again, and its message says more.
+                self._run_specially(args, layouts)
+            return 0
+        except BaseException as error:
+            leave(error)
             raise
-        except (BoundsError, InvalidBufferError) as error:
-            if isinstance(error, KeptPixelsError):
-                error.hold([*args, *[SET.of(sym) for sym in self._bound]])
-            if not error.failure:
-                raise  # foreign code of the user's raised it
-            # An output smaller than a tile, perhaps, which has code of its own; what
-            # has none fails again, and its message says more.
-            self._run_specially(args, layouts)
-        return 0
 
     def _is_plain(self, layouts: Sequence[Layout]) -> bool:
         """Returns whether the compiled code serves these arrays without further checks.

@@ -518,9 +518,9 @@ def _user_depth() -> int:
     """The `stacklevel` of the user's line, for a warning raised by the caller."""
     import sys
 
-    from parhelion.errors import _PACKAGE
+    from parhelion.errors import PACKAGE
 
     depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, depth = frame.f_back, depth + 1
     return depth

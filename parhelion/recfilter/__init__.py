@@ -4,6 +4,7 @@ From: Chaurasia, Ragan-Kelley, Paris, Drettakis and Durand, "Compiling High Perf
 Recursive Filters" (High-Performance Graphics 2015).
 """
 
+from parhelion import tracebacks as _tracebacks
 from parhelion.recfilter.coefficients import gaussian_weights as gaussian_weights
 from parhelion.recfilter.dims import RecFilterDim as RecFilterDim
 from parhelion.recfilter.directives import RecFilterSchedule as RecFilterSchedule
@@ -14,3 +15,5 @@ from parhelion.recfilter.tags import VarTag as VarTag
 from parhelion.recfilter.tuned import Tuned as Tuned
 from parhelion.recfilter.warning import RecFilterWarning as RecFilterWarning
 from parhelion.recfilter.zero_phase import filtfilt as filtfilt
+
+_tracebacks.shorten(globals())

@@ -32,7 +32,8 @@ class Markup(str):
 
 def code(text: str) -> str:
     """Code, with a button that copies it."""
-    return f"<div>{_COPY}<pre class='ph-source'>{escape(text.strip())}</pre></div>"
+    shown = f"<pre class='ph-source'>{escape(text.strip())}</pre>"
+    return f"<div class='ph-code-box'>{_COPY}{shown}</div>"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -69,7 +70,7 @@ def profile_html(profile: Profile) -> str:
     runs = "1 run" if profile.runs == 1 else f"{profile.runs} runs"
     head = (
         f"<p><b>{escape(profile.pipeline)}</b> {time_text(profile.seconds)} <span"
-        f" class='ph-dim'>each of {runs}, {profile.threads:.2g} threads at work</span>"
+        f" class='ph-dim'>each of {runs}, threads at work: {profile.threads:.2g}</span>"
         "</p>"
     )
     heads = ("Func", "time", "share", "threads", "produced", "storage")
@@ -101,7 +102,7 @@ def report_html(report: Report) -> str:
 
 def result_html(result: AutoSchedulerResults) -> str:
     """A schedule that was found: its code, and why it is so."""
-    told = [f"found in {result.seconds:.1f} s"]
+    told = [f"found in {time_text(result.seconds)}"]
     if result.predicted_seconds is not None:
         told.append(f"predicted to take {time_text(result.predicted_seconds)}")
     name = escape(result.scheduler_name)
@@ -126,10 +127,9 @@ def _explained(explanation: Explanation) -> str:
         gain = "" if d.gain is None else cost_text(d.gain, explanation.unit)
         cost = cost_text(d.chosen.cost, explanation.unit)
         rows.append([d.kind, d.func, d.chosen.label, cost, other, gain, d.reason])
-    heads = (
-        *("decision", "Func", "chosen", "cost", "runner-up", "gain"),
-        "because",
-    )
+    heads = ["decision", "Func", "chosen", "cost", "runner-up", "gain", "because"]
+    if not any([row[-1] for row in rows]):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     parts = [f"<p>{'<br>'.join(map(escape, explanation.heading))}</p>"]
     if rows:
         parts.append(table(heads, rows))

@@ -25,6 +25,7 @@ from parhelion.lang.callable import Callable as Compiled
 from parhelion.lang.func import Func
 from parhelion.lang.param import Param
 from parhelion.lang.pipeline import Pipeline
+from parhelion.tracebacks import ends_itself, leave
 from parhelion.whole import schedules
 from parhelion.whole.arguments import (
     Kind,
@@ -124,22 +125,27 @@ class Jitted(Generic[_R]):
         as whatever is no array and no number."""
         return self if instance is None else types.MethodType(self, instance)
 
+    @ends_itself
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> _R:
-        if named or len(args) != self._all:
-            args = self._bound(args, named)
-        told: list[object] = []
-        for a in args:
-            kind = type(a)
-            if kind is np.ndarray:
-                told += (a.dtype, a.shape, a.strides)
-            elif (kind is float or kind is int) and self._varying:
-                told.append(kind)
-            else:
-                return self._general(args, out)
-        plan = self._plans.get(tuple(told))
-        if plan is None:
-            plan = self._plan(tuple(told), args)
-        return self._run(plan, args, out)
+        try:
+            if named or len(args) != self._all:
+                args = self._bound(args, named)
+            told: list[object] = []
+            for a in args:
+                kind = type(a)
+                if kind is np.ndarray:
+                    told += (a.dtype, a.shape, a.strides)
+                elif (kind is float or kind is int) and self._varying:
+                    told.append(kind)
+                else:
+                    return self._general(args, out)
+            plan = self._plans.get(tuple(told))
+            if plan is None:
+                plan = self._plan(tuple(told), args)
+            return self._run(plan, args, out)
+        except BaseException as error:
+            leave(error)
+            raise
 
     def _run(self, plan: _Plan, args: Sequence[Any], out: Any) -> _R:
         values = [
