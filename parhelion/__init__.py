@@ -312,6 +312,9 @@ if TYPE_CHECKING:
     from parhelion.runtime.streams import cuda_device as cuda_device
     from parhelion.runtime.streams import cuda_stream as cuda_stream
     from parhelion.runtime.trace import TraceEvent as TraceEvent
+    from parhelion.views.comparing import (
+        load_ipython_extension as load_ipython_extension,
+    )
     from parhelion.whole.array import Array as Array
     from parhelion.whole.jit import Jitted as Jitted
     from parhelion.whole.jit import jit as jit
@@ -359,6 +362,7 @@ _LATER = {
     "runtime.profile_device": ("CopyProfile", "KernelProfile"),
     "runtime.streams": ("cuda_device", "cuda_stream"),
     "runtime.trace": ("TraceEvent",),
+    "views.comparing": ("load_ipython_extension",),
     "whole.array": ("Array",),
     "whole.jit": ("Jitted", "jit"),
 }

@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import parhelion as hl
 from parhelion.views.execute import Touch
+from tests.support.browser import CHROMIUM, browse, picture
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no chromium (Debian: apt-get install chromium)"
 )
 
 x, y, xo, yo, xi, yi = hl.vars("x y xo yo xi yi")
-
-
-def browse(page: str, profile: Path, *options: str) -> str:
-    assert CHROMIUM is not None
-    done = subprocess.run(
-        [
-            CHROMIUM,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            f"--user-data-dir={profile}",
-            "--virtual-time-budget=3000",
-            *options,
-            page,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=True,
-    )
-    return done.stdout
 
 
 class Dom(HTMLParser):
@@ -86,11 +60,6 @@ def blur() -> hl.Func:
     down.tile(x, y, xo, yo, xi, yi, 8, 4).vectorize(xi, 4).parallel(yo)
     across.compute_at(down, xo).vectorize(x, 4)
     return down
-
-
-def picture(file: Path) -> np.ndarray:
-    iio = pytest.importorskip("imageio.v3")
-    return np.asarray(iio.imread(file))[..., :3]
 
 
 def test_the_animation_runs_in_the_browser(tmp_path: Path) -> None:
