@@ -75,6 +75,16 @@ class Site:
             return self.columns
         return _columns(*self.frame, self._line())
 
+    def of_name(self, name: str) -> Site:
+        """The same place, with the columns of the first use of a Python variable in the
+        line, if there is one."""
+        import re  # not needed before something goes wrong
+
+        found = re.search(rf"(?<![\w.'\"]){re.escape(name)}(?![\w'\"])", self._line())
+        if found is None or self.source is not None:
+            return self
+        return Site(self.file, self.line, found.span(), scheduler=self.scheduler)
+
     def _line(self) -> str:
         if self.source is not None:
             return self.source

@@ -58,6 +58,20 @@ from parhelion.forma.twin.words import tan as tan
 from parhelion.forma.twin.words import tanh as tanh
 from parhelion.forma.twin.words import trunc as trunc
 from parhelion.forma.twin.words import wrap as wrap
+from parhelion.tracebacks import shorten as _shorten
+
+# Not the words of stencils: they are read, not called, and known by what they are.
+_called = {
+    "Program": Program,
+    "check": check,
+    "check_file": check_file,
+    "check_tree": check_tree,
+    "compile": compile,
+    "parse": parse,
+    "parse_file": parse_file,
+}
+_shorten(_called)
+globals().update(_called)
 
 if TYPE_CHECKING:
     from parhelion.forma.notebook import Shell

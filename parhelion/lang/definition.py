@@ -443,7 +443,8 @@ def _check_variables(
         raise DefinitionError(
             f"{what} of {describe(f)} mentions the variable {v.name}, which is "
             "not among its arguments",
-            at=site,
+            # Where the variable has another name in Python, all of the line is marked.
+            at=site.of_name(v.name) if site is not None and read is None else site,
             hint=hint,
         )
     if not f.defined and survey.mentions(f):

@@ -84,6 +84,29 @@ def test_of_a_definition_all_is_marked() -> None:
     assert marked == line == "f[x + 1, y] = hl.u8(3)"
 
 
+def test_of_a_variable_that_is_not_among_the_arguments_its_use_is_marked() -> None:
+    f, g = func(), hl.Func("g")
+    z, other = hl.Var("z"), hl.Var("w")
+
+    def program() -> None:
+        g[x, y] = f[x, y] + f[x, z] + f[z, y]
+
+    line, marked = failed(program)
+    assert marked == "z" and line.startswith("g[x, y]")
+
+    def renamed() -> None:
+        g[x, y] = f[x, y] + f[x, other]
+
+    line, marked = failed(renamed)
+    assert marked == line
+
+    def elsewhere() -> None:
+        g[x, y] = f[x, y] + hl.cast("uint8", hl.Var("z"))  # not in quotation marks
+
+    line, marked = failed(elsewhere)
+    assert marked == line
+
+
 def test_letters_of_several_bytes() -> None:
     f = func()
 
