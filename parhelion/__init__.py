@@ -312,6 +312,8 @@ if TYPE_CHECKING:
     from parhelion.runtime.streams import cuda_device as cuda_device
     from parhelion.runtime.streams import cuda_stream as cuda_stream
     from parhelion.runtime.trace import TraceEvent as TraceEvent
+    from parhelion.streaming.stream import Stream as Stream
+    from parhelion.streaming.stream import stream as stream
     from parhelion.views.comparing import (
         load_ipython_extension as load_ipython_extension,
     )
@@ -362,6 +364,7 @@ _LATER = {
     "runtime.profile_device": ("CopyProfile", "KernelProfile"),
     "runtime.streams": ("cuda_device", "cuda_stream"),
     "runtime.trace": ("TraceEvent",),
+    "streaming.stream": ("Stream", "stream"),
     "views.comparing": ("load_ipython_extension",),
     "whole.array": ("Array",),
     "whole.jit": ("Jitted", "jit"),

@@ -35,7 +35,7 @@ LAYERS = (
     ("adjoint",),
     ("whole",),
     ("filters",),
-    ("recfilter", "forma"),
+    ("recfilter", "forma", "streaming"),
     ("views",),
     ("__init__",),
     ("cli",),

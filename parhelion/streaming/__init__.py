@@ -1,0 +1,1 @@
+"""Pipelines over streams of frames: temporal windows, rings of frames, threads."""
