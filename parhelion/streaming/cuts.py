@@ -2,7 +2,9 @@
 
 A Func whose frames are read at several times, or by several Funcs that are kept
 themselves, is cut off if there is work in it: it has a schedule of its own, updates, or
-reads several values. Others are computed where they are read, as in the whole video.
+reads several values. So is one with storage of its own that is read at other times than
+some frames before or after: how much of it is needed is not known when code is made.
+Others are computed where they are read, as in the whole video.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ def _next(timed: Timed, found: list[Function]) -> Function | None:
                 uses[f] += first == _MIDDLE
                 if span.hi > span.lo:
                     wide.add(f)
+    wide |= timed.bent
     for f in reversed(timed.order):
         again = f in wide or uses[f] > 1
         if again and f not in stops and f in timed.times and _is_work(f):

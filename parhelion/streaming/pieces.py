@@ -264,9 +264,9 @@ def region(
     piece: Piece,
     outputs: Sequence[Buffer],
     value_of: Callable[[BufferSym | ParamSym], object],
-) -> dict[Source, Box]:
-    """The (min, extent) of each dimension of what a piece reads of each source for some
-    outputs."""
+) -> tuple[list[Box], dict[Source, Box]]:
+    """The (min, extent) of each dimension of what a piece writes for some outputs, and
+    of what it reads of each source."""
     runner = piece.pipeline._ready()
     rings = {image._sym: source for source, image in piece.rings.items()}
     frames = piece.frames._sym
@@ -280,7 +280,8 @@ def region(
     variant = runner.fitting(boxes, variant)
     boxes = runner.grown(boxes, variant)
     found = runner.infer_inputs(boxes, variant)
-    return {rings[s]: [side[:2] for side in found[s]] for s in rings if s in found}
+    read = {rings[s]: [side[:2] for side in found[s]] for s in rings if s in found}
+    return boxes, read
 
 
 __all__ = ["Layout", "Piece", "Source", "piece", "region"]

@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
 
 UNKNOWN = Span(-FAR, FAR)
-#: The number of frames itself, while it is not known.
+#: The number of frames itself.
 FRAMES = Span(0, 0, False, 1)
 _ZERO, _ONE = Span(0, 0), Span(1, 1)
 
@@ -110,7 +110,8 @@ class Walk:
         if s.times == 0:
             return s
         ends = [s.times * self.frames.lo, s.times * self.frames.hi]
-        return _clipped(Span(s.lo + min(ends), s.hi + max(ends), True))
+        opened = s.open or ends[0] != ends[1]
+        return _clipped(Span(s.lo + min(ends), s.hi + max(ends), opened))
 
     def _span(self, e: Expr) -> Span:
         if isinstance(e, Var):
@@ -227,15 +228,14 @@ class Walk:
         return self._opened(a, b)
 
     def _mod(self, a: Span, b: Span) -> Span:
-        for turns in (0, 1, -1):
+        # What a frame reads because of its number modulo another one, all are taken to
+        # read, so that windows move on by one from frame to frame.
+        for turns in (0, 1, -1) if b.times else ():
             moved = self._add(a, self._mul(b, Span(turns, turns)))
             if self._lt(moved, b) == _ONE and self._le(_ZERO, moved) == _ONE:
                 return moved
         a, b = self.flat(a), self.flat(b)
         if b.known and b.lo > 0:
-            if b.lo == b.hi and a.known and a.lo // b.lo == a.hi // b.lo:
-                start = a.lo // b.lo * b.lo
-                return Span(a.lo - start, a.hi - start, a.open or b.open)
             return Span(0, b.hi - 1, a.open or b.open)
         return self._opened(a, b)
 

@@ -71,6 +71,9 @@ class Timed:
         self.order = list(realization_order(list(outputs)))
         self.times: dict[Function | BufferSym, int] = {video.image: video.time}
         self.called = called
+        #: Funcs that are read at other times than some frames before or after.
+        self.bent: set[Function] = set()
+        self._reading: set[Function] = set()
         for f in self.order:
             self._find_time(f)
         for f in self.order:
@@ -85,11 +88,7 @@ class Timed:
         """Whether a Func depends on the video."""
         return f in self._reading
 
-    _reading: set[Function]
-
     def _find_time(self, f: Function) -> None:
-        if not hasattr(self, "_reading"):
-            self._reading = set()
         found: set[Var] = set()
         for d in f.stages():
             for n in nodes(*d.values, *d.args, *d.guard):
@@ -102,6 +101,8 @@ class Timed:
                     self._reading.add(f)
                 at = self.times.get(of)
                 if at is not None:
+                    if isinstance(of, Function) and not _is_near(n.args[at]):
+                        self.bent.add(of)
                     found |= {v for v in free_vars(n.args[at]) if v in f.args}
         if f in self.outputs:
             found.add(f.args[self.outputs[f]])
@@ -171,7 +172,7 @@ class Timed:
             if f in stop or f not in reached:
                 continue
             scope = {self.video.first: Span(0, 0)}
-            scope[self.video.count] = count if count.lo == count.hi else FRAMES
+            scope[self.video.count] = FRAMES
             at = self.times.get(f)
             if at is not None:
                 if f not in asked.spans:
@@ -206,6 +207,11 @@ class Timed:
         return total + 1 if total < MANY >> 4 else None
 
 
+def _is_near(e: Expr) -> bool:
+    """Whether a coordinate is a sum of Vars and numbers."""
+    return all([isinstance(n, Var | E.Imm | E.Add | E.Sub) for n in nodes(e)])
+
+
 def _singly(span: Span) -> list[Span]:
     """The frames of a span one by one: conditions that hold for some of them alone are
     decided then. A wide span is left whole."""
@@ -237,8 +243,8 @@ def _constants(d: Definition, about: set[Var]) -> int | None:
             continue
         if isinstance(n, _PLAIN):
             pass
-        elif isinstance(n, E.Mod) and not about.isdisjoint(free_vars(n.b)):
-            pass  # by the number of frames, which is large
+        elif isinstance(n, E.Mod):
+            pass  # by the number of frames, which is large, or whatever it is
         elif isinstance(n, E.Mul) and (
             isinstance(n.a, E.Imm) != isinstance(n.b, E.Imm)
         ):

@@ -18,7 +18,7 @@ from parhelion.streaming.pieces import Layout, Piece, Source, piece, region
 from parhelion.streaming.rings import Ring, laid, power_of_two
 from parhelion.streaming.spans import MANY
 from parhelion.streaming.timed import Timed
-from parhelion.streaming.windows import Step, Windows
+from parhelion.streaming.windows import Reach, Step, Windows
 
 if TYPE_CHECKING:
     from parhelion.runtime.layout import Array
@@ -57,7 +57,13 @@ class VideoWork:
         self.windows = Windows(timed, self.kept)
         #: The first frame of each kept Func that was computed.
         self.first: dict[Function, int] = {}
-        sizes, self.ahead = self.windows.sizes()
+        reach = self.windows.reach()
+        self.windows.known = reach
+        sizes: dict[Function | BufferSym, int] = dict.fromkeys(self.kept, 1)
+        sizes[timed.video.image] = 1
+        sizes |= {of: one.size for of, one in reach.items()}
+        video = reach.get(timed.video.image, Reach(0, 0))
+        self.back, self.ahead = video.back, max(video.ahead, 0)
         self.layouts: dict[Source, Layout] = {}
         image = timed.video.image
         known: list[int | None] = list(frame)
@@ -76,6 +82,8 @@ class VideoWork:
                 extra = queue if of is image else 0
                 layout.size = power_of_two(sizes[of] + extra)
         self.rings: dict[Source, Ring] = {}
+        #: What of each root is written, which may be more than is read of it.
+        self.written: dict[Source, Box] = {}
         mins = [0] * len(image.dims)
         input_layout = self.layouts[image, 0]
         self.rings[image, 0] = Ring(
@@ -98,14 +106,17 @@ class VideoWork:
             if roots in before:
                 made.next, made.computed = before[roots].next, before[roots].computed
             targets = [self._target(f, i, wanted) for f in roots for i in _values(f)]
-            for source, box in region(made, targets, self.value_of).items():
+            written, read = region(made, targets, self.value_of)
+            sources: list[Source] = [(f, i) for f in roots for i in _values(f)]
+            self.written |= dict(zip(sources, written, strict=True))
+            for source, box in read.items():
                 known = wanted.get(source)
                 wanted[source] = box if known is None else _hull(known, box)
             made.compile()
             self.pieces.append(made)
         for f in self.kept:
             for i in _values(f):
-                self._make_ring(f, i, wanted.get((f, i)))
+                self._make_ring(f, i)
 
     def _target(self, f: Function, i: int, wanted: Mapping[Source, Box]) -> Buffer:
         """A region of one frame of a root, to ask what it needs."""
@@ -118,13 +129,12 @@ class VideoWork:
         array = np.empty(tuple(reversed(extents)), f.types[i].to_numpy())
         return Buffer._of(f.types[i], array.transpose(), mins, "")
 
-    def _make_ring(self, f: Function, i: int, box: Box | None) -> None:
-        layout = self.layouts[f, i]
-        box = [(0, 1)] * f.dimensions if box is None else box
+    def _make_ring(self, f: Function, i: int) -> None:
+        layout, box = self.layouts[f, i], self.written[f, i]
         old = self.rings.get((f, i))
         if old is not None and old.size == layout.size:
             return
-        if old is not None:
+        if old is not None and f in self.windows.next:
             last = self.windows.next[f] - 1
             first = max(last - old.size + 1, self.first.get(f, last))
             self.rings[f, i] = old.grown(layout.size, first, last)
@@ -137,11 +147,21 @@ class VideoWork:
     def _output(self, f: Function, i: int, t: int) -> tuple[Array, Buffer]:
         layout = self.layouts[f, i]
         at = self.timed.times[f]
-        array = np.empty(tuple(n or 0 for n in layout.extents), f.types[i].to_numpy())
+        kind, extents = f.types[i], tuple([n or 0 for n in layout.extents])
+        box = self.written.get((f, i))
         mins = [t if d == at else 0 for d in range(f.dimensions)]
-        return array, Buffer._of(
-            f.types[i], laid(array[None], layout.axes, at), mins, ""
-        )
+        if box is None:
+            array = np.empty(extents, kind.to_numpy())
+            pixels = laid(array[None], layout.axes, at)
+            return array, Buffer._of(kind, pixels, mins, "")
+        array = np.empty([box[d][1] for d in layout.axes], kind.to_numpy())
+        pixels = laid(array[None], layout.axes, at)
+        starts = [t if d == at else lo for d, (lo, _) in enumerate(box)]
+        if array.shape != extents:
+            # The schedule, or an update, writes more than was asked for.
+            pairs = zip(layout.axes, extents, strict=True)
+            array = array[tuple([slice(-box[d][0], n - box[d][0]) for d, n in pairs])]
+        return array, Buffer._of(kind, pixels, starts, "")
 
     # Running.
 
@@ -267,9 +287,8 @@ class VideoWork:
         return [a for a, _ in made]
 
     def low(self, step: Step, t: int) -> int:
-        """The first frame of the video that later outputs read, by what one took."""
-        image = step.reads.get(self.timed.video.image)
-        return t if image is None else max(image.lo, 0)
+        """The first frame of the video that output `t` and later ones read."""
+        return max(t - self.back, 0)
 
     def computed(self) -> dict[str, int]:
         """How many frames of each kept Func have been computed."""

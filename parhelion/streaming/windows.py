@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
@@ -47,6 +48,8 @@ class Windows:
     def __init__(self, timed: Timed, kept: Sequence[Function]) -> None:
         self.timed, self.kept = timed, list(kept)
         self.next: dict[Function, int] = {}
+        #: How far the frames of each Func lie from those of the output, once known.
+        self.known: dict[Function | BufferSym, Reach] = {}
         self._from = timed.shifts()
         self._steady: tuple[int, int, Step] | None = None
         self._before: tuple[int, Step] | None = None
@@ -68,7 +71,10 @@ class Windows:
             wanted = made.reads.get(f)
             if wanted is None:
                 continue
-            first = max(wanted.lo, self.next.get(f, wanted.lo))
+            # Frames that later outputs will read are not left out at the beginning.
+            reach = self.known.get(f, Reach())
+            first = min(wanted.lo, reach.first, max(0, t - reach.back))
+            first = self.next.get(f, first)
             if first > wanted.hi:
                 continue
             own = {f: Span(first, wanted.hi)}
@@ -100,24 +106,49 @@ class Windows:
         if expected.frames == step.frames and expected.reads == step.reads:
             self._steady = (t, arrived - t, step)
 
-    def sizes(self) -> tuple[dict[Function | BufferSym, int], int]:
-        """How many frames of each source are read at once, and how many frames of the
-        video beyond its own an output frame takes, as found from the first ones."""
-        found: dict[Function | BufferSym, int] = dict.fromkeys(self.kept, 1)
-        found[self.timed.video.image] = 1
-        ahead = 0
+    def reach(self) -> dict[Function | BufferSym, Reach]:
+        """How far from an output frame those frames lie that it takes, as found from
+        the first ones, and from the last ones of a video."""
+        found: dict[Function | BufferSym, Reach] = {}
         trial = Windows(self.timed, self.kept)
         last = _TRIED if self._from is None else min(self._from + 2, _TRIED)
+        before: list[dict[Function, int]] = []
         for t in range(last + 1):
+            before.append(dict(trial.next))
             step = trial._step(t, Span(t + (MANY >> 8), MANY))
-            for of, s in step.reads.items():
-                if s.known:
-                    found[of] = max(found[of], s.hi - s.lo + 1)
-            image = step.reads.get(self.timed.video.image)
-            if image is not None and image.known:
-                ahead = max(ahead, image.hi - t)
+            _widen(found, step, t)
             trial.done(t, 0, True, step)
-        return found, ahead
+        image = found.get(self.timed.video.image, Reach())
+        # The outputs that wait for the end of a video.
+        first = max(last + 1 - max(image.ahead, 0), 0)
+        trial.next = before[min(first, last)]
+        for t in range(first, last + 1):
+            step = trial._step(t, Span(last + 1, last + 1))
+            _widen(found, step, t)
+            trial.done(t, 0, True, step)
+        return found
 
 
-__all__ = ["Step", "Windows"]
+class Reach(NamedTuple):
+    """How many frames before and beyond an output frame others reach; negative where
+    all of them lie on the other side. first: the first of all."""
+
+    back: int = -MANY
+    ahead: int = -MANY
+    first: int = MANY
+
+    @property
+    def size(self) -> int:
+        """How many frames lie within."""
+        return max(self.back + self.ahead + 1, 1)
+
+
+def _widen(found: dict[Function | BufferSym, Reach], step: Step, t: int) -> None:
+    for of, s in step.reads.items():
+        if s.known:
+            known = found.get(of, Reach())
+            back, ahead = max(known.back, t - s.lo), max(known.ahead, s.hi - t)
+            found[of] = Reach(back, ahead, min(known.first, s.lo))
+
+
+__all__ = ["Reach", "Step", "Windows"]
