@@ -100,7 +100,7 @@ def median_loop(frames: Frames) -> Frames:
             image.set(hl.Buffer(np.stack(last), axes="tyxc"))
             height, width, _ = frame.shape
             target = np.empty((1, height, width, 3), np.uint8)
-            out.realize(hl.Buffer(target, axes="tyxc").translated(0, 0, 0, 1))
+            out.realize(hl.Buffer(target, axes="tyxc").translated([0, 0, 0, 1]))
             yield target[0]
 
 
