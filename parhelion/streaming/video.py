@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parhelion.errors import BoundsError, Site, here
+from parhelion.errors import BoundsError, DefinitionError, Site, here
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Requirement
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -16,7 +16,7 @@ from parhelion.lang.buffer import Buffer
 from parhelion.streaming.cuts import kept
 from parhelion.streaming.pieces import Layout, Piece, Source, piece, region
 from parhelion.streaming.rings import Ring, laid, power_of_two
-from parhelion.streaming.spans import MANY
+from parhelion.streaming.spans import MANY, Span
 from parhelion.streaming.timed import Timed
 from parhelion.streaming.windows import Reach, Step, Windows
 
@@ -54,6 +54,7 @@ class VideoWork:
         self.requirements, self.scheduled, self._count = requirements, scheduled, count
         self.roots = list(timed.outputs)
         self.kept = kept(timed)
+        self._check_outputs()
         self.windows = Windows(timed, self.kept)
         #: The first frame of each kept Func that was computed.
         self.first: dict[Function, int] = {}
@@ -90,6 +91,19 @@ class VideoWork:
             image.type, input_layout.size, frame, axes, timed.video.time, mins
         )
         self._build()
+
+    def _check_outputs(self) -> None:
+        """Raises DefinitionError for an output that others read at other times."""
+        middle = {f: Span(_MIDDLE, _MIDDLE) for f in self.roots}
+        asked = self.timed.demand(middle, Span(2 * _MIDDLE, MANY), self.kept)
+        for f in self.roots:
+            if asked.spans[f][:2] != (_MIDDLE, _MIDDLE):
+                raise DefinitionError(
+                    f"another Func reads the output {f.label!r} at other times than its"
+                    " own, and only one frame of an output is there",
+                    at=f.site or here(),
+                    hint="make a Func that only reads it the output in its place",
+                )
 
     # Making the code.
 
@@ -235,7 +249,8 @@ class VideoWork:
         for of, n in sizes.items():
             if n > self.most:
                 label = of.label if isinstance(of, Function) else self.timed.called
-                raise self._too_many(0, f"{n} frames of {label}, of which")
+                how_many = f"{n}" if n < MANY >> 8 else "all"
+                raise self._too_many(0, f"{how_many} frames of {label}, of which")
 
     def _fit(self, t: int, step: Step) -> None:
         """Has rings be large enough."""

@@ -78,6 +78,37 @@ def test_a_video_without_frames() -> None:
     assert list(hl.stream(out, [], time="t")) == []
 
 
+def test_several_outputs_and_values() -> None:
+    image = hl.ImageParam(hl.Int(32), 3, "video")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    pair, a, b = hl.funcs("pair a b")
+    pair[x, y, t] = edge[x, y, t] + edge[x + 1, y, t], edge[x, y, t - 1] * 2
+    a[x, y, t] = pair[x, y, t - 1][0] + pair[x, y, t + 2][1]
+    b[x, y, t] = a[x, y, t] * 2 + pair[x, y, t][0]
+    frames = video(np.int32)[..., 0].copy()
+    both = hl.Pipeline([a, b])
+    made = hl.stream(both, frames, time="t")
+    found = list(made)
+    assert made.counters.computed == {"pair": len(frames) + 3}
+    image.set(frames)
+    wanted = both.realize([frames.shape[2], frames.shape[1], len(frames)])
+    assert isinstance(wanted, tuple)
+    for n, one in enumerate(wanted):
+        assert np.array_equal(np.stack([f[n] for f in found]), np.asarray(one))
+
+
+def test_time_is_any_dimension() -> None:
+    image = hl.ImageParam(hl.Int(32), 3, "video")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    f = hl.Func("f")
+    f[t, x, y] = edge[t - 1, x, y] + edge[t + 1, x + 1, y]
+    frames = video(np.int32)[..., 0].copy()
+    found = np.stack(list(hl.stream(f, frames, time="t")))
+    image.set(frames.transpose(1, 2, 0).copy())
+    wanted = np.asarray(f.realize([len(frames), frames.shape[2], frames.shape[1]]))
+    assert np.array_equal(found, wanted.transpose(2, 0, 1))
+
+
 def test_functions_of_arrays() -> None:
     @hl.jit
     def changed(video: hl.Array, gain: int = 2) -> hl.Array:
@@ -243,6 +274,16 @@ def test_what_cannot_be_a_stream() -> None:
     folded[x, s] += folded[x, s - 1]
     with pytest.raises(hl.DefinitionError, match="updated along time"):
         hl.stream(folded, frames, time="t")
+    moved, by = hl.Func("moved"), hl.Param(hl.Int(32), value=1)
+    still = hl.BoundaryConditions.repeat_edge(image)
+    moved[x, t] = still[x, t + by]
+    with pytest.raises(hl.BoundsError, match="reads all frames of signal"):
+        list(hl.stream(moved, frames, time="t"))
+    later, base = hl.funcs("later base")
+    base[x, t] = image[x, t]
+    later[x, t] = base[x, t - 1]
+    with pytest.raises(hl.DefinitionError, match="reads the output 'base"):
+        list(hl.stream(hl.Pipeline([base, later]), frames, time="t"))
     with pytest.raises(hl.DefinitionError, match="no dimension 'time'"):
         hl.stream(ahead, frames, time="time")
     with pytest.raises(hl.TypeMismatchError, match="not the name of a file"):
