@@ -46,6 +46,8 @@ class Span(NamedTuple):
 
 
 UNKNOWN = Span(-FAR, FAR)
+#: Intrinsics whose value is that of their first argument.
+SAME = LIKELY | {"known_clamped"}
 #: The number of frames itself.
 FRAMES = Span(0, 0, False, 1)
 _ZERO, _ONE = Span(0, 0), Span(1, 1)
@@ -125,7 +127,7 @@ class Walk:
         if isinstance(e, E.Let):
             self.scope[e.var] = self.go(e.value)
             return self.go(e.body)
-        if isinstance(e, E.Intrinsic) and e.op in LIKELY:
+        if isinstance(e, E.Intrinsic) and e.op in SAME:
             return self.go(e.args[0])
         if isinstance(e, E.Intrinsic) and e.op == "abs" and _is_whole(e.args[0]):
             return self._abs(self.go(e.args[0]))
@@ -323,4 +325,4 @@ def _is_truth(s: Span) -> bool:
     return s.lo >= 0 and s.hi <= 1 and s.times == 0
 
 
-__all__ = ["FAR", "FRAMES", "MANY", "UNKNOWN", "Span", "Walk"]
+__all__ = ["FAR", "FRAMES", "MANY", "SAME", "UNKNOWN", "Span", "Walk"]

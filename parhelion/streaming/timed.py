@@ -15,11 +15,10 @@ from parhelion.errors import DefinitionError, here
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
-from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.order import realization_order
-from parhelion.streaming.spans import FRAMES, MANY, Span, Walk
+from parhelion.streaming.spans import FRAMES, MANY, SAME, Span, Walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +252,7 @@ def _constants(d: Definition, about: set[Var]) -> int | None:
                 return None
         elif isinstance(n, E.Cast) and n.type.is_int_or_uint():
             pass  # of a coordinate: as its absolute value is
-        elif not (isinstance(n, E.Intrinsic) and n.op in {*LIKELY, "abs"}):
+        elif not (isinstance(n, E.Intrinsic) and n.op in {*SAME, "abs"}):
             return None
         for c in n.children():
             if isinstance(c, E.Imm):
