@@ -14,6 +14,7 @@ from parhelion.adjoint.handles import Adjoint, new_func, update
 from parhelion.adjoint.places import Solution, solutions
 from parhelion.adjoint.regions import Region
 from parhelion.analysis.facts import Facts
+from parhelion.analysis.rank import reads_data
 from parhelion.dataclass import dataclass
 from parhelion.errors import Site
 from parhelion.ir import build
@@ -129,7 +130,15 @@ class Total:
         predicate = substitute(flow.condition, env)
         amount = substitute(amount, env)
         condition = build.conjunction([c for c in conditions if not is_true(c)])
-        args = tuple([a for a in s.args if a is not None])
+        # Where data say, what they are read at is in its range, too; elsewhere the
+        # amount is 0.
+        args = tuple(
+            [
+                substitute(place, env) if reads_data(a) else a
+                for a, place in zip(s.args, flow.place, strict=True)
+                if a is not None
+            ]
+        )
         left = tuple(s.left.values())
         if args == self.targets and not left:
             # There is no domain that would leave points out.

@@ -334,3 +334,25 @@ def test_a_maximum_of_equals() -> None:
     f[()] = hl.max(f[()], image[r])
     found = by_itself(hl.propagate_adjoints(f)[image])
     assert np.asarray(found.realize([4])).tolist() == [0.0, 1.0, 0.0, 0.0]
+
+
+def test_what_is_scattered_by_data_is_read_inside_alone() -> None:
+    """The look-up of a cell's pixels goes with the cell, whose last one is smaller."""
+    image, grid = hl.ImageParam(hl.Float(32), 1), hl.ImageParam(hl.Float(32), 2)
+    pixels = np.random.default_rng(2).random(20).astype(np.float32)
+    cells = np.random.default_rng(3).random((4, 3)).astype(np.float32)
+    image.set(pixels)
+    grid.set(cells)
+    inside, smooth, out = hl.Func("inside"), hl.Func("smooth"), hl.Func("out")
+    z = hl.Var("z")
+    inside[x, z] = grid[hl.clamp(x, 0, 2), hl.clamp(z, 0, 3)]
+    smooth[x, z] = inside[x, z] * 2.0
+    out[x] = smooth[x // 8, hl.i32(hl.clamp(image[x], 0.0, 1.0) * 3.0)] * image[x]
+    given = hl.Func("given")
+    given[x] = 1.0
+    found = hl.propagate_adjoints(out, given, [(0, 20)])[grid]
+    wanted = np.zeros((4, 3), np.float32)
+    places = (pixels * np.float32(3)).astype(int), np.arange(20) // 8
+    np.add.at(wanted, places, 2 * pixels)
+    got = np.asarray(found.realize([3, 4]))
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
