@@ -23,7 +23,8 @@ import cv2
 import numpy as np
 
 import parhelion as hl
-from benchmarks.filters.cases import BYTES, CASES, Case, Pixels
+from benchmarks.filters.case import Case, Pixels
+from benchmarks.filters.cases import BYTES, CASES
 from benchmarks.machine import machine
 
 #: What the ratios of times must keep: the mean, each, and the mean of chains.
@@ -132,7 +133,8 @@ def main(given: Sequence[str] | None = None) -> int:
     ):
         image = photo(size, channels, dtype)
         for case in [*CASES, *(BYTES if dtype == "uint8" else [])]:
-            if not case.name.startswith(tuple(options.names)):
+            named = case.name.startswith(tuple(options.names))
+            if not named or (case.grey and channels > 1):
                 continue
             told = f"{size:g} MP, {channels} × {dtype}"
             entry = {"name": case.name, "image": told, "chain": case.chain}

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import cv2
 import numpy as np
 
 import parhelion as hl
-
-Pixels = np.ndarray[Any, np.dtype[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One comparison. levels: how far the results may be apart, of uint8, or for floats
-    in [0, 1) in units of 1e-5. chain: whether it is of three filters or more."""
-
-    name: str
-    ours: Callable[[Any], Any]
-    theirs: Callable[[Any], Any]
-    levels: float = 0
-    chain: bool = False
+from benchmarks.filters.case import Case, Pixels
+from benchmarks.filters.statistics import STATISTICS, STATISTICS_OF_BYTES
 
 
 def _element(size: int, shape: int = cv2.MORPH_RECT) -> Pixels:
@@ -111,12 +95,14 @@ CASES = [
     ),
     Case("median 3", lambda a: F.median(a, 3), lambda a: cv2.medianBlur(a, 3)),
     Case("median 5", lambda a: F.median(a, 5), lambda a: cv2.medianBlur(a, 5)),
+    *STATISTICS,
 ]
 #: Of uint8 alone.
 BYTES = [
+    *STATISTICS_OF_BYTES,
     Case("median 7", lambda a: F.median(a, 7), lambda a: cv2.medianBlur(a, 7)),
     Case("edge map", _edges, _cv_edges, chain=True),
     Case("tone curve of a median", _toned, _cv_toned, 1, chain=True),
 ]
 
-__all__ = ["BYTES", "CASES", "Case", "Pixels"]
+__all__ = ["BYTES", "CASES"]

@@ -6,6 +6,7 @@ docs/filters.md has a table of them.
 """
 
 from parhelion import tracebacks as _tracebacks
+from parhelion.filters.adaptive import adaptive_threshold as adaptive_threshold
 from parhelion.filters.colours import convert_color as convert_color
 from parhelion.filters.kernels import convolve as convolve
 from parhelion.filters.kernels import correlate as correlate
@@ -22,6 +23,12 @@ from parhelion.filters.morphology import (
 )
 from parhelion.filters.morphology import opening as opening
 from parhelion.filters.morphology import tophat as tophat
+from parhelion.filters.orders import percentile as percentile
+from parhelion.filters.orders import rank as rank
+from parhelion.filters.pyramids import gaussian_pyramid as gaussian_pyramid
+from parhelion.filters.pyramids import laplacian_pyramid as laplacian_pyramid
+from parhelion.filters.pyramids import pyr_down as pyr_down
+from parhelion.filters.pyramids import pyr_up as pyr_up
 from parhelion.filters.ranks import median as median
 from parhelion.filters.resizing import resize as resize
 from parhelion.filters.smoothing import box as box
@@ -33,5 +40,8 @@ from parhelion.filters.warping import rotate as rotate
 from parhelion.filters.warping import turn as turn
 from parhelion.filters.warping import warp_affine as warp_affine
 from parhelion.filters.warping import warp_perspective as warp_perspective
+from parhelion.filters.windows import mean as mean
+from parhelion.filters.windows import std as std
+from parhelion.filters.windows import variance as variance
 
 _tracebacks.shorten(globals())

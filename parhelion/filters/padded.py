@@ -41,6 +41,8 @@ class Source:
     border: str
     fill: Node
     reach: int
+    #: How many rows of the image lie from one row of `columns` to the next.
+    step: int = 1
 
     @property
     def is_constant(self) -> bool:
@@ -99,7 +101,8 @@ class _Rows:
     def pixel(self, down: int) -> Node:
         """The pixel so many rows below each one."""
         source, last = self.source, self.height - 1
-        at = wrap(build.add(coordinate(1), int32(down)))
+        row = build.mul(coordinate(1), int32(source.step))
+        at = wrap(build.add(row, int32(down)))
         inside = clamp(at if self.table is None else self.table[at], 0, last)
         value = moved(source.whole.value, {1: inside._node})
         if source.is_constant:

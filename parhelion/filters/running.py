@@ -55,6 +55,10 @@ def run(function: Callable[..., Array], image: Any, *given: Any) -> Any:
     if rows.strides[1] != rows.itemsize:
         rows = np.ascontiguousarray(rows)
     found = _jitted(function, given, max(apart, 1))(rows)
+    if found.shape != rows.shape:
+        # It has other rows and columns, but as many channels.
+        height, width = found.shape
+        return found.reshape(height, width // max(apart, 1), *image.shape[2:])
     return found.reshape(image.shape)
 
 

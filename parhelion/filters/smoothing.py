@@ -133,11 +133,11 @@ def box(
     rows, columns = sizes(size, "size")
     name = border_name(border)
     fill = number(value, "value")
-    found: Image = run(_box, image, rows, columns, name, fill, bool(normalize))
+    found: Image = run(boxed, image, rows, columns, name, fill, bool(normalize))
     return found
 
 
-def _box(
+def boxed(
     image: Array,
     apart: int,
     rows: int,
@@ -146,6 +146,7 @@ def _box(
     value: float,
     normalize: bool,
 ) -> Array:
+    """As `box`, of an Array."""
     p = plane(image, apart, border, value, "box", columns // 2)
     total = both(p, (1,) * rows, (1,) * columns, (rows // 2, columns // 2))
     if not normalize:
@@ -226,4 +227,4 @@ def _unsharp(
     return saturated(own + (own - blurred) * blurred.dtype.type(amount), image.type)
 
 
-__all__ = ["box", "gaussian", "unsharp"]
+__all__ = ["box", "boxed", "gaussian", "unsharp", "weights"]

@@ -10,7 +10,7 @@ import pytest
 
 import parhelion as hl
 from benchmarks.filters import __main__ as bench
-from benchmarks.filters.cases import Case
+from benchmarks.filters.case import Case
 
 
 def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

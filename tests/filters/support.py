@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
+
+import parhelion as hl
 
 Pixels = np.ndarray[Any, np.dtype[Any]]
 
@@ -48,3 +51,22 @@ def rounding(image: Pixels, weights: Any) -> float:
     eps = float(np.finfo(image.dtype if image.dtype.kind == "f" else np.float32).eps)
     most = float(np.abs(image.astype(np.float64)).max(initial=0))
     return 2 * (table.size + 2) * eps * float(table.sum()) * most
+
+
+def fused(call: Callable[[Any], Any], image: Pixels) -> None:
+    """A filter gives the same as a part of a program, which computes its image first,
+    and with named axes in another order."""
+
+    @hl.jit
+    def part(a: hl.Array) -> Any:
+        return call(a + 0)
+
+    same(part(image), call(image))
+    if image.ndim == 3:
+
+        @hl.jit
+        def planar(a: Annotated[hl.Array, "cyx"]) -> Any:
+            return call(a)
+
+        found = planar(np.ascontiguousarray(image.transpose(2, 0, 1)))
+        same(found.transpose(1, 2, 0), call(image))

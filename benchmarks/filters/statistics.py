@@ -1,0 +1,46 @@
+"""Pyramids, statistics of windows and images, and what is decided by them."""
+
+from __future__ import annotations
+
+import cv2
+
+import parhelion as hl
+from benchmarks.filters.case import Case, Pixels
+
+F = hl.filters
+
+
+def _variance(image: Pixels, size: int) -> Pixels:
+    """The variance of windows by OpenCV's means of pixels and squares."""
+    means = cv2.boxFilter(image, cv2.CV_32F, (size, size))
+    found: Pixels = cv2.sqrBoxFilter(image, cv2.CV_32F, (size, size)) - means * means
+    return found
+
+
+STATISTICS = [
+    Case("pyr_down", lambda a: F.pyr_down(a), lambda a: cv2.pyrDown(a)),
+    Case("pyr_up", lambda a: F.pyr_up(a), lambda a: cv2.pyrUp(a)),
+    Case("variance 9", lambda a: F.variance(a, 9), lambda a: _variance(a, 9), 1),
+]
+#: Of uint8 alone.
+STATISTICS_OF_BYTES = [
+    Case(
+        "adaptive_threshold 11, mean",
+        lambda a: F.adaptive_threshold(a, 11, 2),
+        lambda a: cv2.adaptiveThreshold(
+            a, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, 11, 2
+        ),
+        grey=True,
+    ),
+    Case(
+        "adaptive_threshold 11, gaussian",
+        lambda a: F.adaptive_threshold(a, 11, 2, method="gaussian"),
+        lambda a: cv2.adaptiveThreshold(
+            a, 255, cv2.ADAPTIVE_THRESH_GAUSSIAN_C, cv2.THRESH_BINARY, 11, 2
+        ),
+        255,
+        grey=True,
+    ),
+]
+
+__all__ = ["STATISTICS", "STATISTICS_OF_BYTES"]
