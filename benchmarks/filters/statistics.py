@@ -25,6 +25,18 @@ STATISTICS = [
 #: Of uint8 alone.
 STATISTICS_OF_BYTES = [
     Case(
+        "histogram",
+        lambda a: F.histogram(a),
+        lambda a: cv2.calcHist([a], [0], None, [256], [0, 256])[:, 0],
+        grey=True,
+    ),
+    Case(
+        "equalize_hist",
+        lambda a: F.equalize_hist(a),
+        lambda a: cv2.equalizeHist(a),
+        grey=True,
+    ),
+    Case(
         "adaptive_threshold 11, mean",
         lambda a: F.adaptive_threshold(a, 11, 2),
         lambda a: cv2.adaptiveThreshold(

@@ -8,6 +8,8 @@ docs/filters.md has a table of them.
 from parhelion import tracebacks as _tracebacks
 from parhelion.filters.adaptive import adaptive_threshold as adaptive_threshold
 from parhelion.filters.colours import convert_color as convert_color
+from parhelion.filters.histograms import equalize_hist as equalize_hist
+from parhelion.filters.histograms import histogram as histogram
 from parhelion.filters.kernels import convolve as convolve
 from parhelion.filters.kernels import correlate as correlate
 from parhelion.filters.kernels import laplacian as laplacian

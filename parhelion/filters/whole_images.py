@@ -15,20 +15,30 @@ from parhelion.filters.running import Image, no_image
 from parhelion.whole.arguments import has_pixels
 from parhelion.whole.array import Array
 from parhelion.whole.jit import Jitted, jit
+from parhelion.whole.schedules import Schedule
 
 
-def run(function: Callable[..., Array], image: Any, *given: object) -> Any:
+def run(
+    function: Callable[..., Any],
+    image: Any,
+    *given: object,
+    schedule: Schedule = None,
+) -> Any:
     """What a filter makes of an image: an Array of an Array, and of pixels a NumPy
     array, for which code is compiled once for each type and each choice of the other
-    arguments.
+    arguments. schedule: of the code; without one it is found.
 
     Raises TypeMismatchError for what is no image.
     """
-    return run_with(function, image, (), *given)
+    return run_with(function, image, (), *given, schedule=schedule)
 
 
 def run_with(
-    function: Callable[..., Array], image: Any, arrays: tuple[Any, ...], *given: object
+    function: Callable[..., Any],
+    image: Any,
+    arrays: tuple[Any, ...],
+    *given: object,
+    schedule: Schedule = None,
 ) -> Any:
     """As `run`, of a filter that is given more arrays, whose elements are no part of
     the program.
@@ -48,13 +58,15 @@ def run_with(
         )
     if not has_pixels(image):
         raise no_image(function, image)
-    return _jitted(function, len(arrays))(image, *arrays, *given)
+    return _jitted(function, len(arrays), schedule)(image, *arrays, *given)
 
 
 @cache
-def _jitted(function: Callable[..., Array], arrays: int) -> Jitted[NDArray[Any]]:
+def _jitted(
+    function: Callable[..., Any], arrays: int, schedule: Schedule
+) -> Jitted[NDArray[Any]]:
     parameters = list(inspect.signature(function).parameters)
-    return jit(function, static=parameters[1 + arrays :])
+    return jit(function, static=parameters[1 + arrays :], schedule=schedule)
 
 
 __all__ = ["Image", "run", "run_with"]

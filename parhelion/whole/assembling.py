@@ -13,7 +13,7 @@ from parhelion.ir import build
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr as Node
 from parhelion.lang.checked import integer
-from parhelion.whole import borders, gathering, indexing
+from parhelion.whole import borders, gathering, indexing, tables
 from parhelion.whole.align import together
 from parhelion.whole.core import Whole, computed, coordinate, moved, number, tidy
 from parhelion.whole.elementwise import common_type, convert, where
@@ -215,6 +215,7 @@ FUNCTIONS: dict[Any, Callable[..., Whole]] = {
     np.moveaxis: moveaxis,
     np.swapaxes: swapaxes,
     np.full_like: full_like,
+    np.cumsum: tables.cumsum,
     np.zeros_like: lambda a: full_like(a, 0),
     np.ones_like: lambda a: full_like(a, 1),
 }
