@@ -24,6 +24,20 @@ STATISTICS = [
 ]
 #: Of uint8 alone.
 STATISTICS_OF_BYTES = [
+    Case("integral", lambda a: F.integral(a), lambda a: cv2.integral(a)),
+    Case(
+        "threshold, otsu",
+        lambda a: F.threshold(a, "otsu"),
+        lambda a: cv2.threshold(a, 0, 255, cv2.THRESH_OTSU)[1],
+        grey=True,
+    ),
+    Case(
+        "clahe",
+        lambda a: F.clahe(a),
+        lambda a: cv2.createCLAHE(40, (8, 8)).apply(a),
+        1,
+        grey=True,
+    ),
     Case(
         "histogram",
         lambda a: F.histogram(a),

@@ -7,9 +7,11 @@ docs/filters.md has a table of them.
 
 from parhelion import tracebacks as _tracebacks
 from parhelion.filters.adaptive import adaptive_threshold as adaptive_threshold
+from parhelion.filters.adaptive_histograms import clahe as clahe
 from parhelion.filters.colours import convert_color as convert_color
 from parhelion.filters.histograms import equalize_hist as equalize_hist
 from parhelion.filters.histograms import histogram as histogram
+from parhelion.filters.integrals import integral as integral
 from parhelion.filters.kernels import convolve as convolve
 from parhelion.filters.kernels import correlate as correlate
 from parhelion.filters.kernels import laplacian as laplacian
@@ -27,6 +29,7 @@ from parhelion.filters.morphology import opening as opening
 from parhelion.filters.morphology import tophat as tophat
 from parhelion.filters.orders import percentile as percentile
 from parhelion.filters.orders import rank as rank
+from parhelion.filters.otsu import threshold_otsu as threshold_otsu
 from parhelion.filters.pyramids import gaussian_pyramid as gaussian_pyramid
 from parhelion.filters.pyramids import laplacian_pyramid as laplacian_pyramid
 from parhelion.filters.pyramids import pyr_down as pyr_down

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from parhelion.filters.given import number, one_of
+from parhelion.filters.otsu import otsu_threshold
 from parhelion.filters.planes import plane_axes
 from parhelion.filters.running import Image, run
 from parhelion.types import Type
@@ -17,12 +18,13 @@ _KINDS = ("binary", "binary_inv", "trunc", "tozero", "tozero_inv")
 
 
 def threshold(
-    image: Image, level: float, most: float = 255, kind: str = "binary"
+    image: Image, level: float | str, most: float = 255, kind: str = "binary"
 ) -> Image:
     """Returns an image whose pixels depend on whether they are above a level.
 
     image: (H, W) or (H, W, C), of any numbers; the result has its shape and type.
-    level: a number. Pixels of integers are above it from its integer part on.
+    level: a number, or "otsu" for that of `threshold_otsu`, of uint8. Pixels of
+        integers are above a number from its integer part on.
     kind: "binary" gives `most` for pixels above the level and 0 for others,
         "binary_inv" the contrary; "trunc" lowers those above to the level; "tozero"
         keeps those above and gives 0 for others, "tozero_inv" the contrary.
@@ -39,9 +41,14 @@ def threshold(
     >>> hl.filters.threshold(image, 100, kind="trunc").tolist()
     [[3, 100, 100, 100]]
     """
-    limit, top = number(level, "level"), number(most, "most")
-    word = one_of(kind, _KINDS, "kind")
-    found: Image = run(_threshold, image, limit, top, word)
+    top, word = number(most, "most"), one_of(kind, _KINDS, "kind")
+    found: Image
+    if isinstance(level, str):
+        one_of(level, ("otsu",), "a level that is no number")
+        found = otsu_threshold(image, top, word)
+        return found
+    limit = number(level, "level")
+    found = run(_threshold, image, limit, top, word)
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from tests.filters.support import SHAPES, Pixels, fused, photo, same
+from tests.filters.support import SHAPES, Pixels, fused, photo, same, within
 
 F = hl.filters
 #: More rows than a strip has, and not a multiple of them.
@@ -55,9 +55,62 @@ def test_equalize_hist_is_opencvs() -> None:
     same(F.equalize_hist(np.full((5, 6), 77, np.uint8)), np.full((5, 6), 77, np.uint8))
 
 
+KINDS = {
+    "binary": cv2.THRESH_BINARY,
+    "binary_inv": cv2.THRESH_BINARY_INV,
+    "trunc": cv2.THRESH_TRUNC,
+    "tozero": cv2.THRESH_TOZERO,
+    "tozero_inv": cv2.THRESH_TOZERO_INV,
+}
+
+
+def test_threshold_otsu_is_opencvs() -> None:
+    for shape in ALL:
+        image = photo(shape) // 3
+        image[:, ::3] *= 2
+        pairs = [cv2.threshold(c, 0, 255, cv2.THRESH_OTSU) for c in channels(image)]
+        levels = [np.uint8(level) for level, _ in pairs]
+        same(F.threshold_otsu(image), together(levels, image))
+        made = together([c for _, c in pairs], image)
+        same(F.threshold(image, "otsu"), made)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_at_otsus_level(kind: str) -> None:
+    image = photo((20, 21))
+    _, wanted = cv2.threshold(image, 0, 99, KINDS[kind] | cv2.THRESH_OTSU)
+    same(F.threshold(image, "otsu", 99, kind), wanted)
+
+
+@pytest.mark.parametrize(
+    ("limit", "tiles"), [(40, 8), (2.0, 8), (0, (4, 3)), (3.3, (2, 5))], ids=str
+)
+def test_clahe_is_opencvs(limit: float, tiles: Any) -> None:
+    rows, columns = (tiles, tiles) if isinstance(tiles, int) else tiles
+    theirs = cv2.createCLAHE(limit, (columns, rows))
+    for shape in [*ALL, (64, 80)]:
+        image = photo(shape) // 3
+        wanted = [theirs.apply(c) for c in channels(image)]
+        within(F.clahe(image, limit, tiles), together(wanted, image), 1)
+
+
+def test_integral() -> None:
+    for shape in ALL:
+        image = photo(shape)
+        same(F.integral(image), cv2.integral(image))
+        wide = photo(shape, "uint16")
+        wanted = cv2.integral(wide, sdepth=cv2.CV_64F).astype(np.int64)
+        same(F.integral(wide), wanted)
+    floats = photo((9, 8), "float64")
+    within(F.integral(floats), cv2.integral(floats), 1e-12)
+
+
 def test_they_are_parts_of_programs() -> None:
     image = photo((70, 11, 3))
     fused(lambda a: F.equalize_hist(a), image)
+    fused(lambda a: F.clahe(a, 2, 2), image)
+    fused(lambda a: F.threshold(a, "otsu"), image)
+    fused(lambda a: F.integral(a), image)
     table: Any = hl.jit(lambda a: F.histogram(a + 0))
     same(table(image), F.histogram(image))
 
