@@ -183,9 +183,10 @@ def _twice(image: Array, p: int, apart: int) -> Array:
 def gaussian_pyramid(image: Image, levels: int, border: str = "reflect") -> list[Image]:
     """Returns a list of images, each of half the rows and columns of the one before.
 
-    image: (H, W) or (H, W, C), of any numbers, which is the first of the list. levels:
-    how many images follow it. border: as of `pyr_down`, which raises the same errors;
-    raises BoundsError for a negative number of levels.
+    image: (H, W) or (H, W, C), of any numbers, which is the first of the list.
+    levels: how many images follow it. border: as of `pyr_down`.
+
+    Raises BoundsError for a negative number of levels, and what `pyr_down` raises.
 
     scikit-image calls it ``pyramid_gaussian``. Formula: P. Burt and E. Adelson, ibid.
 

@@ -34,8 +34,8 @@ def mean(
 
     Formula: mean = sum of image[y + i, x + j] / (rows * columns).
 
-    >>> hl.filters.mean(np.array([[1, 2, 6, 2]], np.uint8), (1, 3)).tolist()[0][1:3]
-    [3.0, 3.3333332538604736]
+    >>> hl.filters.mean(np.array([[1, 2, 6, 4]], np.uint8), (1, 3)).tolist()[0][1:3]
+    [3.0, 4.0]
     """
     return _statistic("mean", image, size, border, value)
 
@@ -69,7 +69,10 @@ def std(
     value: float = 0,
 ) -> Image:
     """Returns the standard deviation of the pixels in a window around each pixel: the
-    root of `variance`, and all else as there.
+    root of `variance`.
+
+    image, size, border, value, and the type of the result: as of `mean`, which raises
+    the same errors. Raises what `mean` raises.
 
     Formula: std = sqrt(variance).
 
