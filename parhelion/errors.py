@@ -230,6 +230,11 @@ class HalideError(RuntimeError):
         """What a notebook shows of an error that is the value of a cell."""
         return str(view("error")(self))
 
+    def add(self, detail: str) -> None:
+        """Adds lines to the details of the error."""
+        self.detail = f"{self.detail}\n{detail}" if self.detail else detail
+        self.args = (self._render(),)
+
     def _render(self) -> str:
         lines = [self.what]
         if self.at is not None:

@@ -37,6 +37,7 @@ LAYERS = (
     ("filters",),
     ("recfilter", "forma", "streaming"),
     ("views",),
+    ("dask",),
     ("__init__",),
     ("cli",),
     ("__main__", "tools"),

@@ -19,16 +19,23 @@ class ParamSym(Changing):
     """A scalar that is given when the pipeline runs. `var` stands for it in code.
 
     lo, hi are the promised range (checked at each run); estimate serves the automatic
-    scheduler. What it is set to stands in `ir.bindings`.
+    scheduler. What it is set to stands in `ir.bindings`. least: a promise that is a
+    fact of `var`, as that of extents is.
     """
 
     __slots__ = ("name", "type", "var", "lo", "hi", "estimate", "site", "__weakref__")
 
-    def __init__(self, name: str, type: Type, site: Site | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        type: Type,
+        site: Site | None = None,
+        least: Expr | None = None,
+    ) -> None:
         self.name = name
         self.type = type
-        self.var = Var(name, type, origin=self)
-        self.lo: Expr | None = None
+        self.var = Var(name, type, lo=least, origin=self)
+        self.lo: Expr | None = least
         self.hi: Expr | None = None
         self.estimate: Any = None
         self.site = site

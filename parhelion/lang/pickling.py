@@ -7,13 +7,13 @@ Funcs, images and Params of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parhelion.dataclass import dataclass
 from parhelion.errors import DefinitionError, HalideError, here
 from parhelion.ir.bindings import SET
-from parhelion.ir.expr import Expr
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Requirement
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Symbol = BufferSym | ParamSym
 
+_NOTHING: Mapping[Var, Var] = {}
 _SIDES = (
     *("fixed_min", "fixed_extent", "fixed_stride"),
     *("estimate_min", "estimate_extent"),
@@ -77,10 +78,12 @@ class Written:
         requirements: Sequence[Requirement],
         listed: Sequence[Symbol] = (),
         embedded: bool = False,
+        instead: Mapping[Var, Var] = _NOTHING,
     ) -> Written:
         """Raises DefinitionError for a Func that is not defined, and HalideError if
         foreign code is part of the pipeline. listed: images and Params to be found
-        again. embedded: whether only images are set that the algorithm mentions."""
+        again. embedded: whether only images are set that the algorithm mentions.
+        instead: Vars that are written in the place of others."""
         for f in outputs:
             if not f.defined:
                 raise DefinitionError(
@@ -97,7 +100,12 @@ class Written:
             spec = PipelineSpec.of(outputs, requirements)
             more = [_Told.of(s) for s in standing], list(listed)
             told = pickled.dumps(
-                spec.outputs, spec.order, spec.requirements, spec.assumptions, more
+                spec.outputs,
+                spec.order,
+                spec.requirements,
+                spec.assumptions,
+                more,
+                instead,
             )
         values = [
             None if embedded and not getattr(s, "embedded", False) else SET.of(s)

@@ -432,12 +432,21 @@ def _key(
 ) -> keys.Key | None:
     """Returns the key of the program in the persistent cache; None if it is not
     used."""
-    from parhelion.codegen.backends import backend_of
-    from parhelion.runtime import cache, versions
-    from parhelion.schedule import keys
+    from parhelion.runtime import cache
 
     if cache.folder() is None or "PARHELION_DUMP" in os.environ:
         return None  # code that is found there was not lowered, with nothing to print
+    return _told(state, name, variant, target)
+
+
+def _told(
+    state: Fingerprint, name: str, variant: Variant, target: Target
+) -> keys.Key | None:
+    """What tells a program from others, in any process; None where nothing does."""
+    from parhelion.codegen.backends import backend_of
+    from parhelion.runtime import versions
+    from parhelion.schedule import keys
+
     try:
         # Code that is traced has the names in it.
         functions = [f for f in state if isinstance(f, Function)]
@@ -447,6 +456,27 @@ def _key(
         return keys.key_of((*told, name) if named else told, named)
     except keys.NotPortable:
         return None
+
+
+def program_digest(state: Fingerprint, name: str, variant: Variant) -> str | None:
+    """Hexadecimal digits that the same programs have, in any process, whatever they are
+    called; None of one with foreign code. Pixels do not count."""
+    from parhelion.codegen.target import host_target
+
+    key = _told(state, name, variant, host_target())
+    return None if key is None else key.digest
+
+
+def kept_record(
+    state: Fingerprint, name: str, variant: Variant
+) -> tuple[str, bytes] | None:
+    """The name and the contents of the record that the persistent cache has of a
+    program; None if it has none."""
+    from parhelion.runtime import cache
+
+    digest = program_digest(state, name, variant)
+    found = None if digest is None else cache.load(digest)  # none if it is off
+    return None if digest is None or found is None else (digest, found)
 
 
 def _compiled(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -35,6 +35,8 @@ from parhelion.ir.promises import Assumptions
 from parhelion.ir.symbols import BufferSym, DimSym, ParamSym
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
 from parhelion.types import Type
+
+_NOTHING: Mapping[Var, Var] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,11 @@ def dumps(
     requirements: tuple[Requirement, ...],
     assumptions: Assumptions,
     more: object = None,
+    instead: Mapping[Var, Var] = _NOTHING,
 ) -> bytes:
     """The bytes of a pipeline (see `PipelineSpec` for its parts). Raises HalideError if
-    foreign code is part of it. more: what else mentions its images and Params."""
+    foreign code is part of it. more: what else mentions its images and Params. instead:
+    Vars that are written in the place of others."""
     for f in order:
         if f.extern is not None:
             raise _foreign(f"foreign code computes {f.name}", f.site)
@@ -111,7 +115,7 @@ def dumps(
         more,
     )
     file = io.BytesIO()
-    _Pickler(file, protocol=5).dump(contents)
+    _Pickler(file, instead).dump(contents)
     return file.getvalue()
 
 
@@ -294,11 +298,13 @@ def _made_dim(owner: BufferSym, position: int) -> DimSym:
 
 
 def _param(p: ParamSym) -> _Reduced:
-    return _made_param, (p.name, p.type, p.site)
+    return _made_param, (p.name, p.type, p.site, p.var.lo)
 
 
-def _made_param(name: str, type: Type, site: Site | None) -> ParamSym:
-    return ParamSym(_renamed(name), type, site)
+def _made_param(
+    name: str, type: Type, site: Site | None, least: Expr | None
+) -> ParamSym:
+    return ParamSym(_renamed(name), type, site, least)
 
 
 _SHELLS: dict[type, Callable[[Any], _Reduced]] = {
@@ -312,7 +318,13 @@ _SHELLS: dict[type, Callable[[Any], _Reduced]] = {
 
 
 class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, instead: Mapping[Var, Var]) -> None:
+        super().__init__(file, protocol=5)
+        self._instead = instead
+
     def reducer_override(self, obj: object) -> Any:
+        if type(obj) is Var and obj in self._instead:
+            return _var(self._instead[obj])
         shell = _SHELLS.get(type(obj))
         return NotImplemented if shell is None else shell(obj)
 

@@ -1,0 +1,12 @@
+"""Images that are larger than memory, or computed on several machines, through dask.
+
+``import parhelion.dask as hd`` gives `apply`, which makes a lazy dask array of a
+pipeline and dask arrays, and `plan`, which says what that would read. Distribution is
+dask's own. It needs the extra ``dask``.
+"""
+
+from __future__ import annotations
+
+from parhelion.dask.applying import apply as apply
+
+__all__ = ["apply"]

@@ -1,0 +1,159 @@
+"""`apply`: a pipeline as a lazy dask array."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import dask.array as da
+import numpy as np
+from dask.base import tokenize
+from dask.highlevelgraph import HighLevelGraph
+
+from parhelion.dask.asked import Params
+from parhelion.dask.compiled import compute, cut
+from parhelion.dask.jobs import Cutter
+from parhelion.dask.preparing import Prepared, Wishes, prepare
+from parhelion.errors import ScheduleError, here
+
+#: A shape or an origin; a list has one for each output value.
+Numbers: TypeAlias = "tuple[int, ...] | list[tuple[int, ...]] | None"
+
+
+def apply(
+    pipeline: object,
+    *arrays: Any,
+    params: Params = None,
+    shape: Numbers = None,
+    dtype: Any = None,
+    chunks: Any = None,
+    rechunk: str | None = None,
+    origin: Numbers = None,
+    axes: str | None = None,
+    memory: int | str | None = None,
+    workers: int | None = None,
+    threads: int | None = 1,
+) -> Any:
+    """Returns what a pipeline computes of dask arrays, as a lazy dask array, or a tuple
+    of them for several outputs.
+
+    Each chunk of the result is one task, which is given the pixels that it needs. The
+    compiler's bounds inference says which, so that halos and changes of size need not
+    be told. Border conditions hold at the edges of the images. The result is that of
+    one run on the whole arrays, whatever the chunks are.
+
+    pipeline: a Func, a Pipeline, or a function under `hl.jit`.
+    arrays: one for each ImageParam that is not set, in the order in which definitions
+        mention them, or one dictionary by their names or the ImageParams; of a
+        function, its arguments. ImageParams that are set are read whole by each chunk.
+    params: the values of Params by their names (or the Params), and of a function's
+        arguments; by default what was set.
+    shape: of the result, in NumPy's order of axes; by default that of the first array
+        of as many axes, or what the function says. A list has one for each output
+        value; so it may for dtype, chunks and origin.
+    dtype: the type that the result is to have; another one is an error.
+    chunks: of the result, as `dask.array.from_array` takes them.
+    rechunk: None for chunks that follow from those of the arrays; "auto" for those
+        that a model of costs proposes: bytes read and written against the number of
+        tasks, within `memory`, for `workers`.
+    origin: the coordinates of the result's first element, 0 by default.
+    axes: letters of the axes of arrays with that many, outermost first, as of
+        `hl.Buffer`; by default the last axis is dimension 0.
+    memory: the most bytes that a chunk may read and write, or a text as "4GB".
+    workers: for how many "auto" proposes; by default the number of processors.
+    threads: the most threads that the run of one chunk uses; None for all.
+
+    Raises TypeMismatchError, BoundsError and UnsetParamError for arguments that do not
+    fit, BoundsError for chunks of unknown size, or of more elements than 32-bit indices
+    count, and for results that need pixels which an image does not have, and
+    OutOfMemoryError for chunks beyond `memory`.
+
+    >>> import dask.array as da
+    >>> import parhelion.dask as hd
+    >>> image = hl.ImageParam(hl.UInt(8), 1)
+    >>> edge, sums = hl.BoundaryConditions.repeat_edge(image), hl.Func()
+    >>> sums[x] = edge[x - 1] + edge[x + 1]
+    >>> out = hd.apply(sums, da.from_array(np.arange(6, dtype=np.uint8), chunks=2))
+    >>> out.chunks, out.compute().tolist()
+    (((2, 2, 2),), [1, 2, 4, 6, 8, 9])
+    """
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ScheduleError(
+            f"threads is the most threads of one chunk, 1 or more, or None for all, not"
+            f" {threads!r:.60}",
+            at=here(),
+        )
+    wishes = Wishes(shape, dtype, chunks, rechunk, origin, memory, workers, axes)
+    found, parts = prepare(pipeline, arrays, params, wishes)
+    made: dict[int, da.Array] = {}
+    for part in parts:
+        made |= _arrays(part, threads)
+    out = tuple([made[k] for k in range(len(found.targets))])
+    return out[0] if len(out) == 1 else out
+
+
+def _arrays(prepared: Prepared, threads: int | None) -> dict[int, da.Array]:
+    """The outputs of one part, by their places among all."""
+    part = prepared.part
+    found = part.asked
+    value = prepared.compiled(threads)
+    token = tokenize(
+        value.told(),
+        [a.name for a in found.arrays],
+        part.chunks,
+        part.grid.shape,
+        part.grid.origin,
+    )
+    name = f"{found.name}-{token}"
+    code, small = f"compiled-{name}", f"halo-{name}"
+    graph: dict[Any, Any] = {code: value}
+    cutter = Cutter(part)
+    known: dict[Any, Any] = {}
+    for place, box in part.boxes():
+        job, cuts = cutter.job(place, box)
+        blocks: list[list[Any]] = []
+        for own in cuts:
+            keys: list[Any] = []
+            for one in own:
+                block = (found.arrays[one.image].name, *one.block)
+                if not one.small:
+                    keys.append(block)
+                    continue
+                same = block, tuple([(s.start, s.stop) for s in one.piece.taken])
+                key = known.get(same)
+                if key is None:
+                    key = known[same] = (small, len(known))
+                    graph[key] = (cut, block, one.piece)
+                keys.append(key)
+            blocks.append(keys)
+        graph[name, *part.in_array(place)] = (compute, code, job, blocks)
+    order = part.orders[len(found.arrays)]
+    chunks = tuple([part.chunks[order.index(a)] for a in range(len(order))])
+    depends: Any = list({a.name: a for a in found.arrays}.values())
+    layer = HighLevelGraph.from_collections(name, graph, dependencies=depends)
+    types = [found.targets[v].type.to_numpy() for v in part.values]
+    if len(part.values) == 1:
+        return {part.values[0]: _array(layer, name, chunks, types[0])}
+    out: dict[int, da.Array] = {}
+    layers: Mapping[str, Any] = dict(layer.layers)
+    for k, (v, dtype) in enumerate(zip(part.values, types, strict=True)):
+        own_name = f"{found.targets[v].name}-{name}"
+        taken: dict[Any, Any] = {
+            (own_name, *key[1:]): (operator.getitem, key, k)
+            for key in graph
+            if isinstance(key, tuple) and key[0] == name
+        }
+        several = HighLevelGraph(
+            {**layers, own_name: taken}, {**layer.dependencies, own_name: {name}}
+        )
+        out[v] = _array(several, own_name, chunks, dtype)
+    return out
+
+
+def _array(graph: Any, name: str, chunks: Any, dtype: np.dtype[Any]) -> da.Array:
+    meta = np.empty((0,) * len(chunks), dtype)
+    return da.Array(graph, name, chunks, dtype=dtype, meta=meta)
+
+
+__all__ = ["apply"]
