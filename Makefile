@@ -72,12 +72,13 @@ bench-dynamic: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.dynamic --page docs/dynamic-benchmarks.md $(ARGS)
 
 # CASES random pipelines with random legal schedules against the interpreter, and 5,000
-# mutated programs of Forma, 100 gradients beside finite differences, and on the simulator
-# of a GPU 2 x 2,000 schedules and 2,000 reads of textures.
+# mutated programs of Forma, 100 gradients beside finite differences, 500 pipelines chunk
+# by chunk, and on the simulator of a GPU 2 x 2,000 schedules and 2,000 reads of textures.
 fuzz: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
 	$(PY) -m tests.forma.fuzz --cases 5000 --seed $(SEED)
 	$(PY) -m tests.adjoint.fuzz --cases 100 --seed $(SEED)
+	$(PY) -m tests.dask.fuzz --cases 500 --seed $(SEED)
 	$(PY) -m tests.fuzz.kernels --cases 2000 --seed $(SEED) --jobs $(JOBS)
 	$(PY) -m tests.fuzz.staged --cases 2000 --seed $(SEED) --jobs $(JOBS)
 	$(PY) -m tests.fuzz.textures --cases 2000 --seed $(SEED) --jobs $(JOBS)

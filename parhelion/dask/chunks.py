@@ -20,11 +20,16 @@ Chunks: TypeAlias = tuple[tuple[int, ...], ...]
 
 #: What a chunk has no more bytes than, where the caller sets no limit: images and
 #: outputs together.
-DEFAULT_BYTES = 256 << 20
+DEFAULT_BYTES = 128 << 20
 #: What the model takes a task to cost beside its bytes, in seconds, and bytes to cost:
 #: in bytes per second. Only their ratio counts, and it counts little: a chunk of 1 MB
 #: costs as much as a task.
 TASK_SECONDS, BYTES_PER_SECOND = 1e-3, 1e9
+#: Axes are cut into shorter chunks than this only where memory leaves no other choice.
+_LEAST = 32
+#: By how many pixels of an image an output may be moved against it, for their chunks to
+#: be cut in proportion.
+_MOST_MOVED = 8
 #: How many chunks there are for each worker at least, so that none waits for long.
 CHUNKS_PER_WORKER = 4
 
@@ -62,11 +67,15 @@ def given_chunks(
             hint="give one size, or a tuple of sizes with the axis' length as their"
             " sum, for each axis of the output",
         ) from None
-    if any([math.isnan(n) for axis in made for n in axis]):
+    cut = all(
+        [n > 0 or not e for sizes, e in zip(made, shape, strict=True) for n in sizes]
+    )
+    if not cut or [sum(sizes) for sizes in made] != list(shape):
         raise BoundsError(
-            f"the chunks {chunks!r} of the output {name!r} have nan among their sizes",
+            f"the chunks {chunks!r} do not fit the shape {tuple(shape)} of the output"
+            f" {name!r}: sizes are 1 or more, and their sum is the length of the axis",
             at=here(),
-            hint="chunks of outputs have sizes that are known",
+            hint="give one size, or a tuple of sizes, for each axis of the output",
         )
     return made
 
@@ -118,8 +127,12 @@ def _along(
     if not slope:
         return (n,)
     cuts = {0, n}
+    ratio = sum(sizes) / n
+    begin = centre(first) - slope * first
+    # Whether both cover the same picture, but for what rounding and halos move.
+    alike = abs(slope - ratio) * n <= _MOST_MOVED and abs(begin) <= _MOST_MOVED
     for b in accumulate(sizes[:-1]):
-        t = round(first + (b - 0.5 - centre(first)) / slope + 0.5)
+        t = round(b / ratio if alike else (b - 0.5 - begin) / slope + 0.5)
         if 0 < t < n:
             cuts.add(t)
     places = sorted(cuts)
@@ -144,10 +157,29 @@ def proposed(
     images: chunks, in the order of dimensions, and bytes of an element.
     """
     base = following(needs, grid, [chunks for chunks, _ in images])
+    over, chunk = _best(needs, grid, base, images, most, workers, _LEAST)
+    if over:
+        _, chunk = _best(needs, grid, base, images, most, workers, 1)
+    return tuple(
+        [_equal(n, c) if n else (0,) for n, c in zip(grid.shape, chunk, strict=True)]
+    )
+
+
+def _best(
+    needs: Needs,
+    grid: Grid,
+    base: Chunks,
+    images: Sequence[tuple[Chunks, int]],
+    most: int,
+    workers: int,
+    least: int,
+) -> tuple[bool, tuple[int, ...]]:
+    """The best of the chunks that halve axes down to `least` elements, and whether it
+    has more than `most` bytes."""
     sizes = [itemsize for _, itemsize in images]
     fixed = whole_axes(needs, grid)
     axes = [
-        [n] if keep else _candidates(max(own, default=1), n)
+        [n] if keep else _candidates(max(own, default=1), n, least)
         for own, n, keep in zip(base, grid.shape, fixed, strict=True)
     ]
     best: tuple[tuple[bool, float, int], tuple[int, ...]] | None = None
@@ -164,16 +196,14 @@ def proposed(
         if best is None or key < best[0]:
             best = key, chunk
     assert best is not None
-    return tuple(
-        [_equal(n, c) if n else (0,) for n, c in zip(grid.shape, best[1], strict=True)]
-    )
+    return best[0][0], best[1]
 
 
-def _candidates(own: int, n: int) -> list[int]:
+def _candidates(own: int, n: int, least: int) -> list[int]:
     """Sizes of chunks along one dimension: an axis that is one chunk is cut, too."""
     found = {n, min(own, n)} if n else {1}
     size = own
-    while size > 32:
+    while size > least:
         size //= 2
         found.add(min(size, n) or 1)
     size = own

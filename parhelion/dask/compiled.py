@@ -14,11 +14,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable as Function
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from parhelion.errors import HalideError
+from parhelion.errors import HalideError, Site, located
 from parhelion.ir.bindings import SET
 from parhelion.lang.boxes import Box
 from parhelion.lang.buffer import Buffer
@@ -83,7 +84,8 @@ class Compiled:
 
     call: takes the images, `scalars`, `constants` and the outputs. orders: of each
     image, then of each output, the array's axis of each dimension. types: of images,
-    then outputs. threads: the most that one run uses; None for all.
+    then outputs. threads: the most that one run uses; None for all. site: the user's
+    line, for messages.
     """
 
     def __init__(
@@ -94,11 +96,12 @@ class Compiled:
         orders: Sequence[Sequence[int]],
         types: Sequence[np.dtype[Any]],
         threads: int | None,
+        site: Site | None = None,
     ) -> None:
         self.call = call
         self.scalars, self.constants = list(scalars), list(constants)
         self.orders, self.types = [tuple(o) for o in orders], list(types)
-        self.threads = threads
+        self.threads, self.site = threads, site
         self._pickle: tuple[str, bytes] | None = None
 
     def told(self) -> list[object]:
@@ -126,7 +129,7 @@ class Compiled:
                 ]
                 records = [record for record in found if record is not None]
                 given = (self.call, self.scalars, self.constants, self.orders)
-                inside = pickle.dumps((given, self.types, self.threads), 5)
+                inside = pickle.dumps((given, self.types, self.threads, self.site), 5)
                 data = pickle.dumps((records, inside), 5)
                 self._pickle = hashlib.sha256(data).hexdigest(), data
             return self._pickle
@@ -159,15 +162,14 @@ class Compiled:
         buffers = [_buffer(array, box, order) for array, box, order in given]
         arguments = [*buffers[:count], *self.scalars, *self.constants, *buffers[count:]]
         if all([array.size for array in made]):
-            try:
-                if self.threads is None:
+            most, line = self.threads, self.site
+            limit = nullcontext() if most is None else limit_threads(most)
+            with limit, nullcontext() if line is None else located(line):
+                try:
                     self.call(*arguments)
-                else:
-                    with limit_threads(self.threads):
-                        self.call(*arguments)
-            except HalideError as error:
-                error.add(f"in {job.label}")
-                raise
+                except HalideError as error:
+                    error.add(f"in {job.label}")
+                    raise
         out = [
             _cut(array, box, job.asked, order)
             for array, box, order in zip(
@@ -219,9 +221,9 @@ def _loaded(digest: str, data: bytes) -> Compiled:
                 if cache.load(name) is None:
                     cache.store(name, contents)
             # Only now: the Callable asks the cache for its code when it is made.
-            given, types, threads = pickle.loads(inside)
+            given, types, threads, site = pickle.loads(inside)
             call, scalars, constants, orders = given
-            found = Compiled(call, scalars, constants, orders, types, threads)
+            found = Compiled(call, scalars, constants, orders, types, threads, site)
             found._pickle = digest, data
             _LOADED[digest] = found
             while len(_LOADED) > _MOST_LOADED:

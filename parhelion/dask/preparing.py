@@ -33,6 +33,7 @@ from parhelion.errors import (
     here,
 )
 from parhelion.ir.symbols import COORDINATE_LIMIT, BufferSym, ParamSym
+from parhelion.lang.boxes import Box
 from parhelion.lang.callable import Argument, Callable
 from parhelion.lang.runner import Runner
 
@@ -78,7 +79,9 @@ class Prepared:
         types = [a.dtype for a in found.arrays]
         types += [found.targets[v].type.to_numpy() for v in self.part.values]
         orders = self.part.orders
-        return Compiled(call, self.scalars, self.constants, orders, types, threads)
+        return Compiled(
+            call, self.scalars, self.constants, orders, types, threads, here()
+        )
 
 
 def prepare(
@@ -342,16 +345,14 @@ def _check_sizes(prepared: Prepared, itemsizes: Sequence[int]) -> None:
     if read + written <= prepared.memory:
         return
     whole = [
-        f"axis {part.orders[k][d]} of {image.name!r}"
+        f"axis {part.orders[k][d]} of {image.name}"
         for k, image in enumerate(part.asked.images)
         for d in range(len(image.dims))
-        if not part.needs.mentioned(k, d) and part.needs.copy.whole[k][d] is None
+        if needs_all(part, k, d, box) and part.needs.copy.whole[k][d] is None
     ]
     detail = ""
     if whole:
-        detail = (
-            f"each chunk needs the same part, as large as it is, of {', '.join(whole)}"
-        )
+        detail = f"each chunk needs all of {', '.join(whole)}, however small it is"
     raise OutOfMemoryError(
         f"a chunk {shown} of {name!r} reads {read} bytes, with its halo, and writes"
         f" {written}: {read + written} bytes are more than memory={prepared.memory}",
@@ -362,7 +363,17 @@ def _check_sizes(prepared: Prepared, itemsizes: Sequence[int]) -> None:
     )
 
 
-def largest_chunk(part: Part, itemsizes: Sequence[int]) -> tuple[int, int, Any]:
+def needs_all(part: Part, image: int, d: int, box: Box) -> bool:
+    """Whether one element of the output needs all of a dimension of an image, as what
+    reads at places that pixels tell, or all pixels. box: a chunk, the first element of
+    which is asked for."""
+    axis = part.orders[image][d]
+    extent = int(part.asked.arrays[image].shape[axis])
+    found = part.needs.needed([(lo, 1) for lo, _ in box])[image][d]
+    return extent > 1 and found == (0, extent)
+
+
+def largest_chunk(part: Part, itemsizes: Sequence[int]) -> tuple[int, int, Box]:
     """The bytes that a largest chunk reads and writes, and its region. It is one away
     from the edges, if there is one, where halos are cut off."""
     first, size = [], []
