@@ -8,8 +8,5 @@ dask's own. It needs the extra ``dask``.
 from __future__ import annotations
 
 from parhelion.dask.applying import apply as apply
-from parhelion.dask.planning import AxisPlan as AxisPlan
-from parhelion.dask.planning import ImagePlan as ImagePlan
-from parhelion.dask.planning import OutputPlan as OutputPlan
 from parhelion.dask.planning import Plan as Plan
 from parhelion.dask.planning import plan as plan

@@ -53,7 +53,7 @@ def apply(
         of as many axes, or what the function says. A list has one for each output
         value; so it may for dtype, chunks and origin.
     dtype: the type that the result is to have; another one is an error.
-    chunks: of the result, as `dask.array.from_array` takes them.
+    chunks: of the result, as ``dask.array.from_array`` takes them.
     rechunk: None for chunks that follow from those of the arrays; "auto" for those
         that a model of costs proposes: bytes read and written against the number of
         tasks, within `memory`, for `workers`.
@@ -66,8 +66,9 @@ def apply(
 
     Raises TypeMismatchError, BoundsError and UnsetParamError for arguments that do not
     fit, BoundsError for chunks of unknown size, or of more elements than 32-bit indices
-    count, and for results that need pixels which an image does not have, and
-    OutOfMemoryError for chunks beyond `memory`.
+    count, and for results that need pixels which an image does not have,
+    OutOfMemoryError for chunks beyond `memory`, and ScheduleError for `threads` that
+    are no number of threads.
 
     >>> import dask.array as da
     >>> import parhelion.dask as hd

@@ -55,7 +55,7 @@ class Grid:
 def given_chunks(
     chunks: object, shape: Sequence[int], dtype: np.dtype[Any], name: str
 ) -> Chunks:
-    """Chunks as the caller says, in NumPy's order, as `dask.array` takes them. Raises
+    """Chunks as the caller says, in NumPy's order, as ``dask.array`` takes them. Raises
     BoundsError for those that do not fit the shape."""
     try:
         made: Chunks = normalize_chunks(chunks, tuple(shape), dtype=dtype)

@@ -106,7 +106,7 @@ class Compiled:
 
     def told(self) -> list[object]:
         """What is the same for values that compute the same, whatever their Funcs are
-        called, for `dask.base.tokenize`."""
+        called, for ``dask.base.tokenize``."""
         runner = self.call._runner
         state = runner._state
         programs = list(runner._programs)

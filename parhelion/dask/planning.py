@@ -98,6 +98,15 @@ class Plan:
     """What `apply` would do with the same arguments; ``print(plan)`` shows it.
 
     outputs: an OutputPlan for each shape. bytes_read, bytes_written: of all chunks.
+
+    >>> import dask.array as da
+    >>> import parhelion.dask as hd
+    >>> image, pairs = hl.ImageParam(hl.UInt(8), 1), hl.Func()
+    >>> pairs[x] = image[2 * x] + image[2 * x + 1]
+    >>> numbers = da.from_array(np.arange(64, dtype=np.uint8), chunks=16)
+    >>> plan = hd.plan(pairs, numbers, shape=(32,))
+    >>> plan.read_per_written, plan.outputs[0].chunks
+    (2.0, ((8, 8, 8, 8),))
     """
 
     outputs: tuple[OutputPlan, ...]

@@ -83,6 +83,8 @@ def sized(
         [tuple([(next(pairs), next(pairs)) for _ in i.dims]) for i in own]
     )
     targets = [b for f in funcs for b in f._function.buffers]
+    for b in (*own, *targets):
+        _forget_layout(b)
     whole = [tuple([_kept(d) for d in b.dims]) for b in own]
     whole += [_of_output(b) for b in targets]
     return Sized(
@@ -94,6 +96,16 @@ def sized(
         tuple(buffers[len(images) :]),
         tuple(whole),
     )
+
+
+def _forget_layout(b: BufferSym) -> None:
+    """Takes promises back that arrays of chunks would break: of alignment, and of the
+    elements from one row to the next."""
+    b.host_alignment = 0
+    for dim in b.dims:
+        stride = None if dim.fixed_stride is None else const_int(dim.fixed_stride)
+        if stride is None or abs(stride) > MOST_WHOLE:
+            dim.fixed_stride = None
 
 
 def _kept(dim: DimSym) -> Promised:

@@ -337,3 +337,16 @@ def test_small_parts_of_blocks_are_cut_off() -> None:
     lazy = hd.apply(out, da.from_array(IMAGE, chunks=(50, 35)))
     kinds = [str(key[0]).split("-")[0] for key in lazy.dask if isinstance(key, tuple)]
     assert kinds.count("halo") == 2
+
+
+def test_promises_of_memory_do_not_bind_chunks() -> None:
+    image = photo()
+    image.dim(1).set_stride(70)
+    image.set_host_alignment(64)
+    edge = B.repeat_edge(image)
+    out = hl.Func("out")
+    out[x, y] = edge[x - 1, y + 1]
+    out.output_buffer().dim(1).set_stride(70)
+    lazy = hd.apply(out, da.from_array(IMAGE, chunks=(11, 13)))
+    padded = np.pad(IMAGE, 1, mode="edge")
+    np.testing.assert_array_equal(computed(lazy), padded[2:, :-2])

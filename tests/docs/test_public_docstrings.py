@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+import parhelion.dask as hd
 from parhelion.lang import autoscheduling, generator
 
 
@@ -79,6 +80,13 @@ def everything() -> Iterator[Public]:
             yield Public(name, made, home)
             if isinstance(made, type):
                 yield from members(name, made)
+    for name in [n for n in sorted(vars(hd)) if hasattr(getattr(hd, n), "__doc__")]:
+        made = getattr(hd, name)
+        home = getattr(made, "__module__", None) or ""
+        if home.startswith("parhelion.dask."):
+            yield Public(f"dask.{name}", made, home)
+            if isinstance(made, type):
+                yield from members(f"dask.{name}", made)
 
 
 def once(found: Iterator[Public]) -> list[Public]:

@@ -15,7 +15,7 @@ import parhelion as hl
 def test_importing_loads_no_compiler() -> None:
     code = (
         "import sys, parhelion; "
-        "heavy = {'llvmlite', 'scipy', 'imageio', 'halide', 'matplotlib'}; "
+        "heavy = {'llvmlite', 'scipy', 'imageio', 'halide', 'matplotlib', 'dask'}; "
         "print(sorted(heavy & {m.split('.')[0] for m in sys.modules}))"
     )
     done = subprocess.run(
