@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dask
 import dask.array as da
@@ -227,3 +227,20 @@ def test_a_worker_that_is_killed(client: Any, tmp_path: Path) -> None:
     lazy = hd.apply(out, mortal)
     np.testing.assert_array_equal(lazy.compute(scheduler=client), whole)
     assert flag.exists()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.filterwarnings("ignore")
+def test_from_store_to_store(version: Literal[2, 3], tmp_path: Path) -> None:
+    import zarr
+
+    source, result = str(tmp_path / "in.zarr"), str(tmp_path / "out.zarr")
+    store = zarr.create_array(
+        source, shape=(60, 80), chunks=(16, 30), dtype="uint8", zarr_format=version
+    )
+    store[:] = IMAGE
+    out, whole = blur()
+    lazy = hd.apply(out, da.from_zarr(source))
+    assert lazy.chunks == ((16, 16, 16, 12), (30, 30, 20))
+    lazy.to_zarr(result)
+    np.testing.assert_array_equal(zarr.open_array(result)[:], whole)
