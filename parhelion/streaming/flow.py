@@ -154,7 +154,7 @@ class Flow:
             self.changed.notify_all()
         for thread in self.threads:
             if thread is not threading.current_thread():
-                thread.join()
+                _join(thread)
         _RUNNING.discard(self)
         if self._own and not any([t.is_alive() for t in self.threads]):
             close = getattr(self.iterator, "close", None)
@@ -282,6 +282,16 @@ class Flow:
             self.counters.compute_seconds += time.perf_counter() - began
             self.counters.computed = self.work.computed()
             self.changed.notify_all()
+
+
+def _join(thread: threading.Thread) -> None:
+    """Waits until a thread has ended."""
+    try:
+        thread.join()
+    except RuntimeError:
+        # Ctrl-C came while it was started: it never runs, or ends at its first look.
+        if thread.is_alive():
+            raise
 
 
 @atexit.register

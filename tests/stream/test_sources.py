@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def test_captures_of_opencv() -> None:
 
 
 _PROGRAM = """
-import itertools, os, signal, threading, time
+import faulthandler, itertools, os, signal, sys, threading, time
+faulthandler.dump_traceback_later(90, exit=True)
 import numpy as np
 import parhelion as hl
 
@@ -95,3 +97,20 @@ def test_an_interrupted_program_ends() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "[]\nleft open\n"
+
+
+def test_an_interrupt_while_threads_are_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        if thread.name == "hl.stream compute":
+            raise KeyboardInterrupt
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    images = [np.zeros((2, 3), np.uint8)] * 3
+    with pytest.raises(KeyboardInterrupt):
+        next(hl.stream(lambda frame: frame + 1, images))
+    assert not [t for t in threading.enumerate() if t.name.startswith("hl.stream")]
