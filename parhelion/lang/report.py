@@ -274,24 +274,28 @@ def _regrouped(stages: Sequence[LoopStage]) -> tuple[str, ...]:
 _AT_ONCE = {ForKind.VECTORIZED: "vectors", ForKind.PARALLEL: "threads"}
 
 
+#: What a table tells of each Func, behind its name.
+TITLES = ("recomputed", "produced", "storage", "vectors", "by lane", "folded")
+
+
+def cells_of(f: FuncReport) -> tuple[str, ...]:
+    """Returns the name of a Func, and what stands below each of `TITLES`."""
+    return (
+        f.name,
+        f"{f.recomputed:.2f}",
+        f"{f.produced:,.0f}",
+        size_text(f.bytes) if f.bytes else "",
+        ", ".join(f.vectors),
+        str(f.lanes or ""),
+        ", ".join(f.folds),
+    )
+
+
 def _text(r: Report) -> str:
     from parhelion.lower.by_data import advice
 
-    titles = ("", "recomputed", "produced", "storage", "vectors", "by lane", "folded")
-    lines = [
-        (
-            f.name,
-            f"{f.recomputed:.2f}",
-            f"{f.produced:,.0f}",
-            size_text(f.bytes) if f.bytes else "",
-            ", ".join(f.vectors),
-            str(f.lanes or ""),
-            ", ".join(f.folds),
-        )
-        for f in r.funcs
-    ]
     out = [f"{r.pipeline}: storage at most {size_text(r.peak)}"]
-    out += aligned([titles, *lines])
+    out += aligned([("", *TITLES), *[cells_of(f) for f in r.funcs]])
     for name, n in r.images.items():
         out.append(f"  {n} loads of {name} are made lane by lane")
     for p in r.loops:
@@ -308,4 +312,4 @@ def _text(r: Report) -> str:
     return "\n".join(out)
 
 
-__all__ = ["FuncReport", "LoopReport", "Report", "report"]
+__all__ = ["TITLES", "FuncReport", "LoopReport", "Report", "cells_of", "report"]

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from parhelion.errors import HalideError
+from parhelion.lang.report import TITLES, cells_of
 from parhelion.runtime.profile import size_text
 from parhelion.views.page import styled
 
@@ -79,25 +80,10 @@ def profile_html(profile: Profile) -> str:
 
 def report_html(report: Report) -> str:
     """What a schedule does; all of it as text below."""
-    rows = [
-        [
-            f.name,
-            f"{f.recomputed:.2f}",
-            f"{f.produced:,.0f}",
-            size_text(f.bytes) if f.bytes else "",
-            ", ".join(f.vectors),
-            str(f.lanes or ""),
-            ", ".join(f.folds),
-        ]
-        for f in report.funcs
-    ]
-    heads = (
-        *("Func", "recomputed", "produced", "storage", "vectors"),
-        *("by lane", "folded"),
-    )
     peak = f"storage at most {size_text(report.peak)}"
     head = f"<p><b>{escape(report.pipeline)}</b> <span class='ph-dim'>{peak}</span></p>"
-    return styled(f"{head}\n{table(heads, rows)}\n{_as_text(str(report))}")
+    shown = table(("Func", *TITLES), [cells_of(f) for f in report.funcs])
+    return styled(f"{head}\n{shown}\n{_as_text(str(report))}")
 
 
 def result_html(result: AutoSchedulerResults) -> str:
