@@ -22,7 +22,9 @@ from parhelion.ir.symbols import BufferSym
 
 #: Containers that are looked into, besides our own objects.
 _PLAIN = (tuple, list, dict, set, frozenset)
-_OURS = ("parhelion.ir.", "parhelion.schedule.")
+#: Where our own objects' classes are. Of analysis, nodes remember linear forms, which
+#: hold other nodes.
+_OURS = ("parhelion.ir.", "parhelion.schedule.", "parhelion.analysis.")
 
 
 class _Classes(dict[type, bool]):

@@ -131,8 +131,18 @@ def test_frames_go_of_what_only_the_collector_frees(
     assert most_alive(use) <= 2 * program._MOST_WEIGHT // LARGE + 2
 
 
-def test_small_frames_go_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They may be few nodes and many bytes."""
+@pytest.mark.parametrize("held", [0, 1000])
+def test_small_frames_go_when_there_are_many(
+    held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may be few nodes and many bytes.
+
+    held: the rows of an image that stays. Where much stays, only new nodes are
+    looked at.
+    """
+    stays, g = hl.Buffer(np.zeros((held, 1000), np.int32), "stays"), hl.Func("g")
+    g[x, y] = stays[x, y]
+    images._left = images._held = SET.count()
     monkeypatch.setattr(program, "_sweep_at", sys.maxsize)
     monkeypatch.setattr(program, "_MOST_WEIGHT", 10 * 4000)
     made: list[weakref.ref[hl.Buffer]] = []
