@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.shells import ipython
+
 PAGE = Path(__file__).parent.parent.parent / "docs" / "notebook.md"
 
 
@@ -36,10 +38,7 @@ def cells() -> list[str]:
 def test_the_cells_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interactive = pytest.importorskip("IPython.core.interactiveshell")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    shell = interactive.InteractiveShell()
-    shell.history_manager.enabled = False
+    shell = ipython(tmp_path, monkeypatch)
     shown: list[str] = []
     for cell in cells():
         text = cell.replace("%%parhelion\n", "%%parhelion 0.1\n")

@@ -14,6 +14,7 @@ pytest.importorskip("lark")
 from parhelion import forma
 from parhelion.errors import FormaError
 from parhelion.forma.notebook import coloured, rendered
+from tests.support.shells import ipython
 
 BLUR = """\
 stencil blurx(vector#2 float X) { return (X@[-1,0] + X + X@[1,0]) / 3; }
@@ -110,10 +111,7 @@ def test_programs_in_colours() -> None:
 def test_in_ipython(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interactive = pytest.importorskip("IPython.core.interactiveshell")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    real = interactive.InteractiveShell()
-    real.history_manager.enabled = False
+    real = ipython(tmp_path, monkeypatch)
     assert real.run_cell("%load_ext parhelion.forma").success
     assert real.run_cell(f"%%forma blur\n{BLUR}").success
     assert "<parhelion.forma.Program blur(" in capsys.readouterr().out
@@ -126,10 +124,7 @@ def test_in_ipython(
 def test_twins_in_ipython(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interactive = pytest.importorskip("IPython.core.interactiveshell")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    real = interactive.InteractiveShell()
-    real.history_manager.enabled = False
+    real = ipython(tmp_path, monkeypatch)
     head = "from parhelion import forma\nfrom parhelion.forma import Vector2\n"
     stencil = "@forma.stencil\ndef s(X: Vector2[float]):\n    return X"
     assert real.run_cell(f"{head}{stencil} * 2\n").success

@@ -12,6 +12,7 @@ import pytest
 import parhelion as hl
 from parhelion.views.comparing import Comparison, difference
 from tests.support.html_pages import Checked
+from tests.support.shells import ipython
 
 IMAGE = np.arange(48, dtype=np.uint8).reshape(6, 8)
 CELL = """\
@@ -158,11 +159,8 @@ def test_differences(a: object, b: object, words: str) -> None:
 def test_in_ipython(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interactive = pytest.importorskip("IPython.core.interactiveshell")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.delenv("PARHELION_TRACEBACK")
-    real = interactive.InteractiveShell()
-    real.history_manager.enabled = False
+    real = ipython(tmp_path, monkeypatch)
     real.colors = "nocolor"
     real.user_ns["photo"] = IMAGE
     assert real.run_cell("%load_ext parhelion").success

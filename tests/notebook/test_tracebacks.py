@@ -18,6 +18,7 @@ import pytest
 import parhelion as hl
 from parhelion import tracebacks
 from parhelion.errors import PACKAGE, InternalError
+from tests.support.shells import ipython
 
 x, y, z = hl.vars("x y z")
 IMAGE = np.zeros((4, 5), np.uint8)
@@ -190,10 +191,7 @@ def test_of_a_program_of_its_own(tmp_path: Path) -> None:
 def test_in_ipython(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    interactive = pytest.importorskip("IPython.core.interactiveshell")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    shell = interactive.InteractiveShell()
-    shell.history_manager.enabled = False
+    shell = ipython(tmp_path, monkeypatch)
     shell.colors = "nocolor"
     shell.run_cell("import parhelion as hl\nx, z = hl.vars('x z')\nf = hl.Func('f')")
     shell.run_cell("f[x] = x")
