@@ -100,13 +100,15 @@ def _checks(
         checks += layout_checks(buffer, assumptions, options)
     for f in written:
         checks += tuple_checks(f.buffers)
-    for buffer, region in required.items():
-        checks += overflow.of_region(buffer.name, region)
-        checks += buffer_checks(buffer, region, "input_too_small")
+    # Outputs first: an image may only be too small because more is written than there
+    # is room for.
     for f, region in written.items():
         checks += overflow.of_region(f.label, region)
         for buffer in f.buffers:
             checks += buffer_checks(buffer, region, "output_too_small")
+    for buffer, region in required.items():
+        checks += overflow.of_region(buffer.name, region)
+        checks += buffer_checks(buffer, region, "input_too_small")
     return checks
 
 

@@ -51,3 +51,16 @@ def test_a_single_stage_needs_no_name() -> None:
     with pytest.raises(hl.BoundsError, match="is too small") as caught:
         f.realize([4])
     assert caught.value.detail == ""
+
+
+def test_an_output_that_is_too_small_as_well_is_told_first() -> None:
+    """More is read because more is written: a larger image would not help."""
+    image, f, xi = hl.Buffer(np.zeros((30, 30), np.uint8)), hl.Func("f"), hl.Var("xi")
+    f[x, y] = image[x, y] + 1
+    f.split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+    with pytest.raises(hl.BoundsError) as caught:
+        f.realize(hl.Buffer(hl.UInt(8), [30, 30]))
+    assert caught.value.failure == "output_too_small"
+    assert "the pipeline writes 0 to 31, but the buffer covers 0 to 29" in str(
+        caught.value
+    )
