@@ -19,6 +19,7 @@ from parhelion.errors import internal_assert
 from parhelion.ir.build import FALSE, add, int32, land, le, lor, lt, sub
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, StringImm, Var
 from parhelion.ir.function import Function
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Assert, ProvideExtern, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.loops import Range
@@ -64,6 +65,11 @@ def query(stage: LoopStage, region: Sequence[Range]) -> Var:
     key = StringImm(Handle(), stage.func.extern.key)
     asked = Intrinsic(Handle(), "extern_query", (key, *scalars(stage), *box))
     return Var(f"{stage.func.name}.query", Handle(), value=asked)
+
+
+def asks(e: Expr) -> bool:
+    """Whether computing `e` asks a stage: it does not only mention what was asked."""
+    return any([type(n) is Intrinsic and n.op == "extern_query" for n in nodes(e)])
 
 
 def answers(stage: LoopStage, asked: Var) -> list[tuple[Range, ...]]:
@@ -130,6 +136,7 @@ def inside_check(
 __all__ = [
     "answers",
     "arguments",
+    "asks",
     "inside_check",
     "provide",
     "query",

@@ -13,8 +13,10 @@ from dataclasses import replace
 
 from parhelion.dataclass import dataclass
 from parhelion.ir.build import add, int32, mul, sub
-from parhelion.ir.expr import Expr
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
+from parhelion.ir.stmt import LetStmt
+from parhelion.lower import extern
 from parhelion.lower.folding import find_folds, hoisted_extent, origins
 from parhelion.lower.fork_async import Syncs, has_thread, semaphores
 from parhelion.lower.prologue import add_ring_check
@@ -23,6 +25,7 @@ from parhelion.lower.relocate import Origins
 from parhelion.lower.ring import Turns, numbered_slot, take_turns
 from parhelion.lower.sites import Site
 from parhelion.simplify.simplifier import simplify
+from parhelion.types import INT32
 
 #: The (min, extent) of each dimension.
 Extents = tuple[tuple[Expr, Expr], ...]
@@ -98,11 +101,21 @@ class _Layout:
     def _extent(self, d: int) -> tuple[Expr, Expr]:
         fold = self.folds.get(d)
         if self._hoisted:
-            return int32(0), hoisted_extent(self._regions, self._f, d, fold)
+            return int32(0), self._room(d, fold)
         if fold is not None:
             return int32(0), fold
         r = self._regions.stored(self._f)[d]
         return r.lo, simplify(add(sub(r.hi, r.lo), int32(1)))
+
+    def _room(self, d: int, fold: Expr | None) -> Expr:
+        """The extent of a dimension that is allocated further out. It has a name where
+        foreign code is asked for it, as every element's address may mention it."""
+        extent = hoisted_extent(self._regions, self._f, d, fold)
+        if not extern.asks(extent):
+            return extent
+        room = Var(f"{self._f.name}.{self._f.args[d].name}.room", INT32, value=extent)
+        self._regions.sites.hoist(self._f).lets.append(LetStmt(room, extent))
+        return room
 
     def _multiply(self, copies: Expr, slot: Expr) -> None:
         """Room for so many copies, of which an iteration uses the one at `slot`."""

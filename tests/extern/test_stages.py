@@ -13,7 +13,7 @@ import parhelion as hl
 from parhelion.interp import interpret
 from tests.support.checking import check
 
-x, y, xi, yi = hl.Var("x"), hl.Var("y"), hl.Var("xi"), hl.Var("yi")
+x, y, c, xi, yi = hl.vars("x y c xi yi")
 Box = Sequence[tuple[int, int]]
 
 
@@ -78,6 +78,34 @@ def test_hoisted_storage_of_what_is_only_known_when_asked() -> None:
     g.bound_storage(x, 13).bound_storage(y, 5)
     with pytest.raises(hl.BoundsError, match="in dimension x to 13, but 14 coord"):
         o.realize([11, 7])
+
+
+def test_hoisted_storage_is_asked_for_once() -> None:
+    """Its extents do not depend on the loops inside; each address mentions them."""
+    asked: list[Box] = []
+
+    def counted(region: Box) -> list[list[tuple[int, int]]]:
+        asked.append(region)
+        return around(region)
+
+    def make() -> tuple[hl.Func, hl.Func, hl.Func]:
+        g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+        g[x, y] = x * x + 10 * y
+        e.define_extern(cross, [g], hl.Int(32), [x, y], bounds=counted)
+        o[x, y, c] = e[x, y] * c
+        g.compute_root()
+        return o, e, g
+
+    def hoisted(o: hl.Func, e: hl.Func, g: hl.Func) -> None:
+        e.compute_at(o, c)
+        g.compute_at(o, c).hoist_storage_root().ring_buffer(2)
+
+    check(make, [20, 20, 3], [hoisted])
+    o, e, g = make()
+    hoisted(o, e, g)
+    asked.clear()
+    o.realize([20, 20, 3])
+    assert len(asked) < 20
 
 
 def test_as_an_output() -> None:
