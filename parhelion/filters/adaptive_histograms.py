@@ -16,6 +16,7 @@ from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
+from parhelion.lang.inline import update_over
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.types import INT32, Float, UInt
@@ -142,7 +143,8 @@ def _counts(
     level = wrap(build.cast(INT32, moved(whole.value, at)))
     counts = Func("counts")
     counts[(named[0], *channels, column, strip)] = wrap(imm(0, _COUNT))
-    counts[(level, *channels, column, strip)] += wrap(imm(1, _COUNT))
+    bin_of = (level, *channels, column, strip)
+    update_over(counts, bin_of, counts[bin_of] + wrap(imm(1, _COUNT)), r)
     value = build.cast(INT32, read(counts, shape))
     return Array._of(Whole(value, shape, names, whole.trace))
 

@@ -128,6 +128,16 @@ def _accumulate(
     return wrap(FuncRef(f, tuple(wrap(c) for c in r.call))._node)
 
 
+def update_over(f: Func, args: tuple[object, ...], value: object, domain: RDom) -> None:
+    """Makes ``f[args] = value`` an update of `f` that walks over all of `domain`.
+
+    An assignment finds its domain by the RVars that it mentions. A value that is made
+    of another expression may mention none of them, since it is a constant, or since
+    they have cancelled out; it is still to be folded in at each point.
+    """
+    define(f._function, args, value, domain=domain._domain)
+
+
 @overload
 def sum(expr: ExprLike, name: str | Func = ...) -> Expr: ...
 @overload

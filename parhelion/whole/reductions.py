@@ -18,6 +18,7 @@ from parhelion.lang import ops
 from parhelion.lang.checked import integer
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
+from parhelion.lang.inline import update_over
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.types import BOOL, Type
@@ -169,7 +170,7 @@ def _folded(
     for q, v in enumerate(named):
         to[whole.rank - 1 - left[len(left) - 1 - q]] = v._node
     value = _element(moved(whole.value, to), t)
-    f[args] = wrap(fold.step(f[args]._node, value))
+    update_over(f, args, wrap(fold.step(f[args]._node, value)), domain)
     return f, shape
 
 

@@ -12,6 +12,7 @@ from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
+from parhelion.lang.inline import update_over
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.types import INT32, Type, UInt
@@ -64,7 +65,8 @@ def counted(index: Whole, bins: int, over: Sequence[int]) -> Whole:
         domain.where(wrap(inside))
         place = build.clamp(place, int32(0), int32(bins - 1))
     found = [wrap(place) if v is bin_ else v for v in args]
-    parts[(*found, strip)] += wrap(imm(1, _COUNT))
+    bin_of = (*found, strip)
+    update_over(parts, bin_of, parts[bin_of] + wrap(imm(1, _COUNT)), domain)
     total = Func("counts")
     wide = sum_type(INT32)
     total[tuple(args)] = wrap(imm(0, wide))

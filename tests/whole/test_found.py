@@ -63,3 +63,48 @@ def test_what_is_made_of_numbers_fits() -> None:
     assert np.array_equal(f(BYTES, 2), BYTES + np.uint8(200))
     with pytest.raises(hl.LiteralError, match="is 300, which does not fit the uint8"):
         f(BYTES, 3)
+
+
+def _twos(a: Any) -> Any:
+    return np.ones_like(a) + np.ones_like(a)
+
+
+#: Of a value that is a constant, or in which the place has cancelled out.
+CONSTANT: dict[str, Callable[[Any], Any]] = {
+    "sum of the last axis": lambda a: _twos(a).sum(axis=-1),
+    "sum": lambda a: _twos(a).sum(),
+    "sum of what cancels out": lambda a: (a - a + 3).sum(axis=1),
+    "prod": lambda a: _twos(a).prod(axis=0),
+    "mean": lambda a: _twos(a).mean(axis=1),
+    "mean of all": lambda a: _twos(a).mean(keepdims=True),
+    "var": lambda a: _twos(a).var(axis=0),
+    "std": lambda a: _twos(a).std(),
+    "max": lambda a: _twos(a).max(axis=1),
+    "min": lambda a: _twos(a).min(axis=0),
+    "any": lambda a: (a == a).any(axis=0),
+    "all": lambda a: (a != a).all(),
+    "count": lambda a: (a <= a).sum(axis=1),
+    "outer": lambda a: (_twos(a)[..., None] * _twos(a)[..., None, :]).sum(-1),
+    "running sum": lambda a: np.cumsum(_twos(a), axis=0),
+}
+
+
+@pytest.mark.parametrize("name", list(CONSTANT))
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
+def test_constants_are_reduced_over_all_elements(name: str, dtype: str) -> None:
+    f = CONSTANT[name]
+    for shape in ((5, 7), (1, 1), (4, 1)):
+        compare(f, pixels(shape, dtype))
+
+
+@pytest.mark.parametrize("name", ["histogram", "equalize_hist", "threshold_otsu"])
+def test_constants_are_counted_in_every_element(name: str) -> None:
+    of = getattr(hl.filters, name)
+    found = hl.jit(lambda a: of(np.ones_like(a) * 5))(BYTES)
+    assert np.array_equal(found, of(np.full_like(BYTES, 5)))
+
+
+def test_histograms_of_tiles_count_constants_in_every_element() -> None:
+    image = pixels((24, 32))
+    found = hl.jit(lambda a: hl.filters.clahe(np.ones_like(a) * 5))(image)
+    assert np.array_equal(found, hl.filters.clahe(np.full_like(image, 5)))
