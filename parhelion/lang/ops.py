@@ -14,7 +14,9 @@ from parhelion.errors import LiteralError, TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import cast, imm
 from parhelion.ir.expr import Expr as Node
-from parhelion.ir.expr import FloatImm, Imm, Intrinsic
+from parhelion.ir.expr import FloatImm, Imm, Intrinsic, Mod, Mul, Sub, Var
+from parhelion.ir.function import ReductionDomain
+from parhelion.ir.rewrite import nodes
 from parhelion.lang.convert import (
     FLOAT32,
     is_literal,
@@ -43,6 +45,24 @@ def _check_overflow(a: Node, b: Node, sign: str, f: Callable[[int, int], int]) -
             )
 
 
+def _walking(made: Node, x: Node, y: Node) -> bool:
+    """Whether a constant was made of operands that mention an RVar.
+
+    An update walks over the domain of the RVars that it mentions, so that
+    ``f[x] += r * 0 + 1`` counts the points of ``r``, as in Halide. What the user has
+    written keeps them; the simplifier folds it when the domain has been found.
+    """
+    if not isinstance(made, Imm) or (isinstance(x, Imm) and isinstance(y, Imm)):
+        return False
+    return any(
+        [
+            isinstance(n, Var) and isinstance(n.origin, ReductionDomain)
+            for operand in (x, y)
+            for n in nodes(operand)
+        ]
+    )
+
+
 def add(a: object, b: object) -> Node:
     x, y = matched(a, b)
     if x.type.is_bool():  # one bit wraps
@@ -56,7 +76,8 @@ def sub(a: object, b: object) -> Node:
     if x.type.is_bool():
         return build.ne(x, y)
     _check_overflow(x, y, "-", operator.sub)
-    return build.sub(x, y)
+    made = build.sub(x, y)
+    return Sub(x, y) if _walking(made, x, y) else made
 
 
 def mul(a: object, b: object) -> Node:
@@ -64,7 +85,8 @@ def mul(a: object, b: object) -> Node:
     if x.type.is_bool():
         return build.land(x, y)
     _check_overflow(x, y, "*", operator.mul)
-    return build.mul(x, y)
+    made = build.mul(x, y)
+    return Mul(x, y) if _walking(made, x, y) else made
 
 
 def div(a: object, b: object) -> Node:
@@ -93,7 +115,8 @@ def mod(a: object, b: object) -> Node:
         return build.sub(x, build.mul(y, floor))
     if x.type.is_bool():
         return build.FALSE
-    return build.mod(x, y)
+    made = build.mod(x, y)
+    return Mod(x, y) if _walking(made, x, y) else made
 
 
 def minimum(a: Node, b: Node) -> Node:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.interp import interpret
 from parhelion.ir.build import TRUE, int32
 
 x, y = hl.vars("x y")
@@ -123,3 +124,25 @@ def test_what_domains_and_references_show() -> None:
     f[x] = x
     assert repr(f[x]) == "<parhelion.FuncRef shown_f[x]>"
     assert repr(f[2 * x + 1]) == "<parhelion.FuncRef shown_f[2*x + 1]>"
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        lambda r: r * 0 + 2,
+        lambda r: 2 - 0 * r,
+        lambda r: (r - r) + 2,
+        lambda r: r % 1 + 2,
+        lambda r: hl.select(r * 0 == 0, 2, 5),
+    ],
+)
+def test_a_domain_is_walked_whose_variable_cancels_out(term: Any) -> None:
+    r = hl.RDom([(3, 5)])
+    f = hl.Func()
+    f[x] = 0
+    f[x] += term(r.x)
+    assert f._function.updates[0].rdom is r._domain
+    f.update().vectorize(x, 4)
+    assert np.asarray(f.realize([6])).tolist() == [10] * 6
+    (defined,) = interpret(f._function, [(0, 6)])
+    assert defined.tolist() == [10] * 6
