@@ -194,7 +194,7 @@ class Machine:
         rdom = d.rdom
         if rdom is not None:
             rdom = copy(rdom)
-            rdom.predicate = go(rdom.predicate)
+            rdom.predicate = go(d.predicate)
         args, values = tuple(map(go, d.args)), tuple(map(go, d.values))
         return Definition(args, values, rdom, d.schedule, d.site)
 
@@ -420,7 +420,7 @@ def callees(func: Function) -> list[Function]:
     for stage in func.as_written():
         roots = list(stage.args + stage.values)
         if stage.rdom is not None:
-            roots += [stage.rdom.predicate, *stage.rdom.mins, *stage.rdom.extents]
+            roots += [stage.predicate, *stage.rdom.mins, *stage.rdom.extents]
         for root in roots:
             for n in nodes(root):
                 if isinstance(n, FuncCall) and n.func is not func:

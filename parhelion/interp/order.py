@@ -52,7 +52,7 @@ def order_of(func: Function, update: Definition) -> Order:
     rvars = update.rdom.vars if update.rdom is not None else ()
     roots = list(update.args + update.values)
     if update.rdom is not None:
-        roots.append(update.rdom.predicate)
+        roots.append(update.predicate)
     own = {n for root in roots for n in nodes(root) if _is_call(n, func)}
     independent = frozenset(
         [v for v in rvars if _separates(v, rvars, update.args, own)]
@@ -104,7 +104,7 @@ def _is_fixed(e: Expr, rvars: frozenset[Var]) -> bool:
 def _folds(func: Function, update: Definition) -> tuple[UfuncUpdate, ...] | None:
     placing = list(update.args)
     if update.rdom is not None:
-        placing.append(update.rdom.predicate)
+        placing.append(update.predicate)
     if any(_reads(e, func) for e in placing):
         return None
     found = [

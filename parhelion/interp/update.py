@@ -71,7 +71,7 @@ def update_grid(
         return None
     ranges |= _pure_ranges(func, update, box)
     env = {v: _line(i, len(ranges), *r) for i, (v, r) in enumerate(ranges.items())}
-    predicate = None if update.rdom is None else update.rdom.predicate
+    predicate = None if update.rdom is None else update.predicate
     if predicate is not None and is_true(predicate):
         predicate = None
     return Grid(source, env, len(ranges)), predicate
@@ -85,7 +85,7 @@ class Updater:
     ) -> None:
         self.source, self.func, self.update, self.state = source, func, update, state
         self.flat = [v.reshape(-1) for v in state.values]
-        self.predicate = None if update.rdom is None else update.rdom.predicate
+        self.predicate = None if update.rdom is None else update.predicate
         if self.predicate is not None and is_true(self.predicate):
             self.predicate = None
         #: The values that may come from `undef`, as far as they have been looked at.

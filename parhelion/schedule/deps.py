@@ -99,7 +99,7 @@ def order_free(
     left, where a NaN on the right is passed over: ``max(e, old)`` would take it.
     """
     args, values = definition.args, definition.values
-    guard = [] if definition.rdom is None else [definition.rdom.predicate]
+    guard = [] if definition.rdom is None else [definition.predicate]
     if self_calls(function, [*args, *guard]):
         return False
     if not self_calls(function, values):

@@ -86,7 +86,7 @@ class Reads:
 def reads_of(f: Function, d: Definition) -> Reads:
     """The reads of a definition of `f`, those of `f` itself aside. What foreign code
     reads is its own affair."""
-    predicate = int32(1) if d.rdom is None else d.rdom.predicate
+    predicate = int32(1) if d.rdom is None else d.predicate
     if not by_loops(f):
         return Reads([], [], predicate)
     calls: dict[tuple[Function, Point], None] = {}

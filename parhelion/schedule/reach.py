@@ -157,7 +157,7 @@ class Reach:
         conditions = tuple([b.condition for b in branches(d.schedule)])
         exprs: tuple[object, ...] = (d.args, d.values, d.rdom, replaced, conditions)
         if d.rdom is not None:
-            exprs += (d.rdom.predicate, d.rdom.mins, d.rdom.extents)
+            exprs += (d.predicate, d.rdom.mins, d.rdom.extents)
         known = self._mentions.get(d)
         if known is not None and known.exprs == exprs:
             return known

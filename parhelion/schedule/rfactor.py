@@ -416,7 +416,7 @@ def _intermediate(
         first = [moved.go(v) for v in fold.taken]
         new = tuple([select(begun, a, b) for a, b in zip(new, first, strict=True)])
         new = (*new, lor(begun, moved.go(fold.counts)))
-    predicate = TRUE if d.rdom is None else moved.go(d.rdom.predicate)
+    predicate = TRUE if d.rdom is None else moved.go(d.predicate)
     predicate = land(within.go(guard), predicate)
     if domain is None and not is_true(predicate):
         domain = ReductionDomain(

@@ -179,7 +179,7 @@ class _Copier:
             d.site,
         )
         if d.rdom is not None:
-            made.read_predicate(redirect.go(d.rdom.predicate))
+            made.read_predicate(redirect.go(d.predicate))
         made.original, made.directive = d.original, d.directive
         made.moved_by, made.known_as = d.moved_by, d.known_as
         self._of_stage(made.schedule)

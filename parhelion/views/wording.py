@@ -60,8 +60,8 @@ def definition(f: Function, d: Definition) -> str:
         if v.lo is not None and v.hi is not None
     ]
     line += f"  for {', '.join(over)}"
-    if not is_true(d.rdom.predicate):
-        line += f"  where {formula(d.rdom.predicate)}"
+    if not is_true(d.predicate):
+        line += f"  where {formula(d.predicate)}"
     return line
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.interp import interpret
 from tests.pipeline import pickled_jit
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -237,3 +238,26 @@ def test_a_long_chain_is_not_deep() -> None:
         e = e * 3 + k
     f[x] = e
     assert list(again(f).realize([4])) == list(f.realize([4]))  # type: ignore[arg-type]
+
+
+def test_points_that_a_domain_leaves_out_stay_out() -> None:
+    r = hl.RDom([(-1, 3), (0, 4)], "r")
+    r.where(r.x <= r.y)
+    f = hl.Func("f")
+    f[x] = 0
+    f[x] += x + r.x
+    f.update().reorder(x, r.x, r.y).vectorize(x, 4)
+    wanted = np.asarray(f.realize([6]))
+    assert wanted[0] == -1
+    (read,) = hl.deserialize_pipeline(
+        hl.serialize_pipeline(hl.Pipeline(f)), {}
+    ).outputs()
+    for other in (pickle.loads(pickle.dumps(f)), read):
+        assert np.array_equal(np.asarray(other.realize([6])), wanted)
+        (defined,) = interpret(other._function, [(0, 6)])
+        assert np.array_equal(defined, wanted)
+        part = other.update().rfactor(other.rvars()[1], y)
+        part.compute_root()
+        assert np.array_equal(np.asarray(other.realize([6])), wanted)
+        twice = pickle.loads(pickle.dumps(other))
+        assert np.array_equal(twice.realize([6]), wanted)
