@@ -265,7 +265,10 @@ class Type:
         code = codes.get(dt.kind)
         if code is None or dt.itemsize * 8 not in _WIDTHS[code]:
             raise TypeMismatchError(
-                f"arrays of dtype {dt} have no matching pixel type", at=here()
+                f"arrays of dtype {dt} have no matching pixel type",
+                at=here(),
+                hint="pixels are integers, floats or bools: array.astype(np.float32), "
+                "if its elements are real numbers",
             )
         return Type(code, dt.itemsize * 8)
 

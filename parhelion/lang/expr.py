@@ -174,10 +174,21 @@ class Operand(Arithmetic):
             "instead of a < x < b, and hl.max(a, b) instead of max(a, b)",
         )
 
-    def _no_number(self, what: str) -> NoReturn:
+    if not TYPE_CHECKING:  # for which expressions are no arrays
+
+        @property
+        def __array__(self) -> NoReturn:
+            """Raises TypeMismatchError where it indexes an array, or AttributeError."""
+            from parhelion.lang.subscript import refuse_subscript
+
+            refuse_subscript(self)
+            raise AttributeError("__array__")
+
+    def _no_number(self, what: str, instead: str) -> NoReturn:
         raise TypeMismatchError(
             f"{self!r} {what}: its value is known only when the pipeline runs",
             at=here(),
+            hint=instead,
         )
 
     def __index__(self) -> NoReturn:
@@ -185,14 +196,23 @@ class Operand(Arithmetic):
             f"{self!r} cannot index a Python sequence: its value is known only when "
             "the pipeline runs",
             at=here(),
-            hint="choose with hl.mux(index, [a, b, …]), or index a Func or a Buffer",
+            hint="choose with hl.mux(index, [a, b, …]), or index a Func or a Buffer; "
+            "hl.RDom([(0, n)]) counts to n where range(n) cannot",
         )
 
     def __int__(self) -> NoReturn:
-        self._no_number("cannot become a Python int")
+        self._no_number(
+            "cannot become a Python int",
+            "hl.i32(e) converts it, and hl.floor(e), hl.round(e), … round it, when the "
+            "pipeline runs",
+        )
 
     def __float__(self) -> NoReturn:
-        self._no_number("cannot become a Python float")
+        self._no_number(
+            "cannot become a Python float",
+            "hl.f32(e) converts it, and hl.sqrt(e), hl.sin(e), … compute what "
+            "functions of math do, when the pipeline runs",
+        )
 
 
 @final

@@ -42,7 +42,10 @@ def check_output(sym: BufferSym, buffer: Buffer, name: str = "") -> Layout:
     what = f"the buffer for the output of Func {name!r}"
     if layout.type is not sym.type:
         raise TypeMismatchError(
-            f"{what} is of type {layout.type}; its values are {sym.type}", at=here()
+            f"{what} is of type {layout.type}; its values are {sym.type}",
+            at=here(),
+            hint="make it of that type: np.empty(shape, "
+            f"np.{sym.type.to_numpy().name})",
         )
     if len(layout.extents) != len(sym.dims):
         raise TypeMismatchError(

@@ -70,10 +70,12 @@ def boxes_of(
         name = f"the output of Func {sym.name!r}"
         extents = arrays.check_sizes(in_order(sym.func, sizes, method), name)
         if len(extents) != len(sym.dims):
+            wanted = ", ".join([f"extent of {v.name}" for v in sym.func.args])
             raise TypeMismatchError(
                 f"Func {sym.name!r} has {len(sym.dims)} dimensions; {method} is given "
                 f"{len(extents)} extents",
                 at=here(),
+                hint=f"give one for each of its Vars: {method}([{wanted}])",
             )
         mins = [
             0 if d.fixed_min is None else const_int(d.fixed_min) or 0 for d in sym.dims

@@ -93,7 +93,11 @@ def to_var(given: object, directive: str) -> Var:
     if isinstance(found, Var):
         return found
     raise ScheduleError(
-        f"{directive} takes a Var or RVar, not {_describe(given)}", at=here()
+        f"{directive} takes a Var or RVar, not {_describe(given)}",
+        at=here(),
+        hint=f"give the Var that the Func is defined with, or hl.Var({given!r})"
+        if isinstance(given, str)
+        else "",
     )
 
 

@@ -81,7 +81,8 @@ def profiled_ahead_of_time() -> None:
     hl.TypeMismatchError,
     """Func 'f' has 2 dimensions; realize is given 1 extents
 -->
-   |  f.realize([4])""",
+   |  f.realize([4])
+hint: give one for each of its Vars: realize([extent of x, extent of y])""",
 )
 def wrong_number_of_extents() -> None:
     f = hl.Func("f")
@@ -420,7 +421,8 @@ def read_only_output() -> None:
     hl.TypeMismatchError,
     """the buffer for the output of Func 'f' is of type int32; its values are uint8
 -->
-   |  f.realize(hl.Buffer(np.zeros(5, np.int32)))""",
+   |  f.realize(hl.Buffer(np.zeros(5, np.int32)))
+hint: make it of that type: np.empty(shape, np.uint8)""",
 )
 def output_of_another_type() -> None:
     f = hl.Func("f")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -344,7 +345,7 @@ def func_as_a_condition() -> None:
     """<parhelion.Expr of type int32: x + 1> cannot index a Python sequence: its value is known only when the pipeline runs
 -->
    |  [1, 2, 3][x + 1]
-hint: choose with hl.mux(index, [a, b, …]), or index a Func or a Buffer""",
+hint: choose with hl.mux(index, [a, b, …]), or index a Func or a Buffer; hl.RDom([(0, n)]) counts to n where range(n) cannot""",
 )
 def expression_as_an_index_of_a_list() -> None:
     [1, 2, 3][x + 1]
@@ -354,10 +355,22 @@ def expression_as_an_index_of_a_list() -> None:
     hl.TypeMismatchError,
     """<parhelion.Expr of type int32: x + 1> cannot become a Python int: its value is known only when the pipeline runs
 -->
-   |  int(x + 1)""",
+   |  int(x + 1)
+hint: hl.i32(e) converts it, and hl.floor(e), hl.round(e), … round it, when the pipeline runs""",
 )
 def expression_as_an_int() -> None:
     int(x + 1)
+
+
+@bad(
+    hl.TypeMismatchError,
+    """<parhelion.Var 'x'> cannot become a Python float: its value is known only when the pipeline runs
+-->
+   |  math.sqrt(x)
+hint: hl.f32(e) converts it, and hl.sqrt(e), hl.sin(e), … compute what functions of math do, when the pipeline runs""",
+)
+def a_function_of_math() -> None:
+    math.sqrt(x)
 
 
 @bad(

@@ -98,7 +98,10 @@ def a_dimension_that_the_update_does_not_loop_over() -> None:
     f.update(0).unroll(y, 2)
 
 
-@bad("one.reorder takes a Var or RVar, not 'y' (a str)")
+@bad("""
+    one.reorder takes a Var or RVar, not 'y' (a str)
+    hint: give the Var that the Func is defined with, or hl.Var('y')
+""")
 def a_name_in_place_of_a_var() -> None:
     one().reorder(x, "y")  # type: ignore[arg-type]
 

@@ -117,6 +117,38 @@ def test_operators_are_the_languages(
             assert repr(operator(a, b)) == repr(expected)
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda a, e: a[e],
+        lambda a, e: a[e, e],
+        lambda a, e: a[0, e + 1],
+        lambda a, e: a[..., e],
+    ],
+)
+def test_arrays_are_not_indexed(program: Callable[[Any, Any], object]) -> None:
+    a = np.zeros((3, 4))
+    for e in (x, hl.RDom([(0, 3)]), hl.RDom([(0, 3)]).x, hl.Param(hl.Int(32)), x * 2):
+        error = refused(lambda e=e: program(a, e))  # type: ignore[misc]
+        assert "cannot index a NumPy array" in error.what
+        assert "hl.Buffer(array)" in error.hint
+
+
+def test_elements_at_vars_are_not_assigned_to() -> None:
+    a: Any = np.zeros((3, 4))
+
+    def program() -> None:
+        a[x, 0] = 1
+
+    assert "cannot index a NumPy array" in refused(program).what
+
+
+def test_arrays_of_expressions_are_arrays_of_objects() -> None:
+    assert np.array([x, y * 2]).dtype == object
+    assert np.array({"of": [x]}["of"]).dtype == object
+    assert not hasattr(x, "__array__") and not hasattr(x + 1, "__array__")
+
+
 def test_arrays_are_no_operands() -> None:
     a: Any = np.arange(3)
     for program in (lambda: a * x, lambda: x - a, lambda: a < x, lambda: a == x):
