@@ -12,8 +12,8 @@ f = hl.Func("f")
 f[x] = hl.cast("unit8", x)
 """,
         "Types are named as NumPy names them: `bool`, `int8` to `int64`, "
-        "`uint8` to `uint64`, `float16`, `float32` and `float64`, and "
-        "`bfloat16`; or `hl.UInt(8)` and so on.",
+        "`uint8` to `uint64`, `float16`, `float32` and `float64`; or "
+        "`hl.UInt(8)` and so on.",
         """\
 f = hl.Func("f")
 f[x] = hl.cast("uint8", x)
