@@ -12,7 +12,8 @@ import pytest
 
 from tests.docs.guide import DOCS, run
 
-PAGES = [DOCS / "language.md"]
+LESSONS = sorted(DOCS.glob("lessons/[0-9]*.md"))
+PAGES = [DOCS / "language.md", *LESSONS]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.stem))
@@ -32,3 +33,8 @@ def test_a_page(page: Path) -> None:
 
 def test_the_language_stands_by_itself() -> None:
     assert "halide" not in (DOCS / "language.md").read_text().lower()
+
+
+def test_there_are_ten_lessons() -> None:
+    numbers = [p.name[:2] for p in LESSONS]
+    assert numbers == [f"{k:02}" for k in range(1, 11)]
