@@ -1,0 +1,1 @@
+"""Schedules: directives, what is legal, and where each Func is computed."""
