@@ -128,7 +128,7 @@ f[x, y] = image[x, y] + 100
 print(photo[5], np.asarray(f.realize([8, 6]))[5])
 """,
         "No error: the arithmetic of bytes is done in bytes, as in NumPy, "
-        "and 200 + 100 is 300 - 256. Compute in a wider type, and come "
+        "and 200 + 100 becomes 44. Compute in a wider type, and come "
         "back with `hl.u8_sat`, which limits the value to 0 … 255.",
         """\
 image = hl.Buffer(photo, name="image")
