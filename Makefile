@@ -1,6 +1,7 @@
 # make demo   run two pipelines on a photograph; PNGs and times (the first thing to try)
 # make test   every test                make check  format, lint, types
-# make bench  side by side with Halide  make clean  remove what these made
+# make docs   the site, in out/site     make clean  remove what these made
+# make bench  side by side with Halide
 # make bench-auto  automatic schedules beside Halide's and the experts', of the papers'
 #                  applications and (half an hour) of everyday pipelines
 # make bench-dynamic    how often stages on demand are computed, and how fast
@@ -20,7 +21,7 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench bench-auto bench-dynamic bench-recursive bench-forma bench-gpu \
+.PHONY: demo test check format docs bench bench-auto bench-dynamic bench-recursive bench-forma bench-gpu \
         fuzz fuzz-auto fuzz-recursive clean
 .DELETE_ON_ERROR:
 
@@ -50,6 +51,12 @@ check: $(VENV)/.stamp-check
 format: $(VENV)/.stamp-check
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
+
+# Strict: links that lead nowhere are errors. The theme warns of MkDocs 2 at each build.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: $(VENV)/.stamp-site
+	$(PY) -m mkdocs build $(ARGS)
+	@echo "wrote out/site/index.html"
 
 bench: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks --page docs/benchmarks.md $(ARGS)
