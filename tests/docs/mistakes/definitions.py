@@ -24,6 +24,22 @@ print(np.asarray(g.realize([4])))
 """,
     ),
     Mistake(
+        "A Func where an array is wanted",
+        """\
+f = hl.Func("f")
+f[x] = x * x
+print(np.asarray(f).dtype)
+""",
+        "A Func is a definition and has no pixels, so that NumPy makes an "
+        "array of one object of it. `realize` computes them, and says how "
+        "many.",
+        """\
+f = hl.Func("f")
+f[x] = x * x
+print(np.asarray(f.realize([4])))
+""",
+    ),
+    Mistake(
         "A Func that is not defined",
         """\
 f = hl.Func("f")
