@@ -20,6 +20,13 @@ def _variance(image: Pixels, size: int) -> Pixels:
 STATISTICS = [
     Case("pyr_down", lambda a: F.pyr_down(a), lambda a: cv2.pyrDown(a)),
     Case("pyr_up", lambda a: F.pyr_up(a), lambda a: cv2.pyrUp(a)),
+    Case(
+        "harris",
+        lambda a: F.harris(a, 2, 3, 0.04),
+        lambda a: cv2.cornerHarris(a, 2, 3, 0.04),
+        1,
+        grey=True,
+    ),
     Case("variance 9", lambda a: F.variance(a, 9), lambda a: _variance(a, 9), 1),
 ]
 #: Of uint8 alone.

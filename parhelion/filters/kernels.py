@@ -200,7 +200,7 @@ def sobel(
             f" and dy={dy}",
             at=here(),
         )
-    down, across = [_derivative(size, n) for n in orders]
+    down, across = [derivative(size, n) for n in orders]
     return _derived(image, down, across, border, value, dtype)
 
 
@@ -270,7 +270,7 @@ def _signed(t: Type) -> Type:
 
 
 @cache
-def _derivative(size: int, order: int) -> tuple[int, ...]:
+def derivative(size: int, order: int) -> tuple[int, ...]:
     """A binomial, differentiated: the coefficients of (1 + z)^m (z - 1)^order."""
     found = [1]
     for k in range(size - 1):
@@ -325,7 +325,7 @@ def _laplacian(
     if size in _LAPLACIANS:
         total = square(p, _LAPLACIANS[size], (1, 1))
     else:
-        total = _two(p, _derivative(size, 2), _derivative(size, 0))
+        total = _two(p, derivative(size, 2), derivative(size, 0))
     return saturated(total, type_of(dtype, _signed(total.type)))
 
 
@@ -337,4 +337,12 @@ def _two(p: Plane, second: tuple[int, ...], smooth: tuple[int, ...]) -> Array:
     return one + other
 
 
-__all__ = ["convolve", "correlate", "laplacian", "scharr", "separable", "sobel"]
+__all__ = [
+    "convolve",
+    "correlate",
+    "derivative",
+    "laplacian",
+    "scharr",
+    "separable",
+    "sobel",
+]

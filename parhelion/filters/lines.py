@@ -8,6 +8,7 @@ strips, which threads share; a strip begins its rings anew.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad
@@ -40,14 +41,46 @@ def by_lines(pipeline: Pipeline) -> None:
     for f in order:
         if f in tables:
             Func._of(f).compute_root()
-    for f in images:
+    whole = [f for f in images if f is not out._function and _is_indexed(f, images)]
+    homes = {out._function: (out, strip, row)}
+    # From the last to the first: users of a stage have a place before it has one.
+    for f in reversed(images):
         stage = Func._of(f)
-        if f is not out._function:
-            if _is_indexed(f, images):
-                stage.compute_root()
-            else:
-                stage.store_at(out, strip).compute_at(out, row)
+        if f is out._function:
+            pass
+        elif f in whole or len(_homes_of(f, images, homes)) > 1:
+            stage.compute_root()
+            homes[f] = _in_strips(stage)
+        else:
+            (home,) = _homes_of(f, images, homes)
+            stage.store_at(home[0], home[1]).compute_at(home[0], home[2])
+            homes[f] = home
         _vectorize(stage, f)
+
+
+#: A stage that is computed as a whole, its loop over strips, and that over rows.
+_Home: TypeAlias = tuple[Func, Var, Var]
+
+
+def _homes_of(
+    f: Function, images: Iterable[Function], homes: dict[Function, _Home]
+) -> list[_Home]:
+    """In which loops stages are computed that read one."""
+    found: list[_Home] = []
+    for user in images:
+        if user is not f and f in callees(user) and homes[user] not in found:
+            found.append(homes[user])
+    return found
+
+
+def _in_strips(stage: Func) -> _Home:
+    """Divides a stage that is computed as a whole into strips of its rows."""
+    strip, row = Var("strip"), Var("row")
+    y = stage.args()[1]
+    if stage._function.updates:
+        return stage, y, y
+    stage.split(y, strip, row, STRIP, TailStrategy.GuardWithIf).parallel(strip)
+    return stage, strip, row
 
 
 def _is_indexed(f: Function, images: Iterable[Function]) -> bool:
