@@ -31,6 +31,13 @@ STATISTICS = [
 ]
 #: Of uint8 alone.
 STATISTICS_OF_BYTES = [
+    Case(
+        "distance_transform",
+        lambda a: F.distance_transform(a),
+        lambda a: cv2.distanceTransform(a, cv2.DIST_L2, cv2.DIST_MASK_PRECISE),
+        0.001,
+        grey=True,
+    ),
     Case("integral", lambda a: F.integral(a), lambda a: cv2.integral(a)),
     Case(
         "threshold, otsu",
