@@ -32,6 +32,13 @@ STATISTICS = [
 #: Of uint8 alone.
 STATISTICS_OF_BYTES = [
     Case(
+        "match_template 16",
+        lambda a: F.match_template(a, a[:16, :16].copy()),
+        lambda a: cv2.matchTemplate(a, a[:16, :16], cv2.TM_CCOEFF_NORMED),
+        0.001,
+        grey=True,
+    ),
+    Case(
         "distance_transform",
         lambda a: F.distance_transform(a),
         lambda a: cv2.distanceTransform(a, cv2.DIST_L2, cv2.DIST_MASK_PRECISE),

@@ -21,6 +21,7 @@ from parhelion.filters.kernels import laplacian as laplacian
 from parhelion.filters.kernels import scharr as scharr
 from parhelion.filters.kernels import separable as separable
 from parhelion.filters.kernels import sobel as sobel
+from parhelion.filters.matching import match_template as match_template
 from parhelion.filters.morphology import blackhat as blackhat
 from parhelion.filters.morphology import closing as closing
 from parhelion.filters.morphology import dilate as dilate
