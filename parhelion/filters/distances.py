@@ -60,8 +60,8 @@ def distance_transform(image: Image, metric: str = "l2") -> Image:
     pixels of a row are tried that are not further than the nearest one by steps.
 
     >>> image = np.array([[1, 1, 1], [1, 1, 1], [1, 1, 0]], np.uint8)
-    >>> hl.filters.distance_transform(image)[0].round(2).tolist()
-    [2.83, 2.24, 2.0]
+    >>> (hl.filters.distance_transform(image)[0] ** 2).round().tolist()
+    [8.0, 5.0, 4.0]
     """
     if isinstance(image, np.ndarray):
         _check_size(image.shape[:2])
