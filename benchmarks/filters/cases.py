@@ -7,6 +7,7 @@ import numpy as np
 
 import parhelion as hl
 from benchmarks.filters.case import Case, Pixels
+from benchmarks.filters.edges import EDGES
 from benchmarks.filters.statistics import STATISTICS, STATISTICS_OF_BYTES
 
 
@@ -96,6 +97,7 @@ CASES = [
     Case("median 3", lambda a: F.median(a, 3), lambda a: cv2.medianBlur(a, 3)),
     Case("median 5", lambda a: F.median(a, 5), lambda a: cv2.medianBlur(a, 5)),
     *STATISTICS,
+    *EDGES,
 ]
 #: Of uint8 alone.
 BYTES = [

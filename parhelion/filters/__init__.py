@@ -8,6 +8,7 @@ docs/filters.md has a table of them.
 from parhelion import tracebacks as _tracebacks
 from parhelion.filters.adaptive import adaptive_threshold as adaptive_threshold
 from parhelion.filters.adaptive_histograms import clahe as clahe
+from parhelion.filters.bilateral import bilateral as bilateral
 from parhelion.filters.colours import convert_color as convert_color
 from parhelion.filters.corners import harris as harris
 from parhelion.filters.corners import min_eigenvalue as min_eigenvalue

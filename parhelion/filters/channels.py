@@ -8,8 +8,13 @@ from dataclasses import replace
 from parhelion.errors import TypeMismatchError, here
 from parhelion.filters.planes import plane_axes
 from parhelion.ir.build import const_int, int32
+from parhelion.lang.expr import wrap
+from parhelion.lang.func import Func
+from parhelion.lang.tuples import Tuple
+from parhelion.lang.var import Var
 from parhelion.whole import assembling, indexing
 from parhelion.whole.array import Array
+from parhelion.whole.core import letters, loop_order, moved, read_all
 from parhelion.whole.trace import Counted, shape_of
 
 
@@ -66,4 +71,38 @@ def joined(channels: Sequence[Array], like: Array | None, what: str) -> Array:
     return Array._of(replace(found, names=(*names[:at], name, *names[at:])))
 
 
-__all__ = ["channel_axis", "joined", "split"]
+def colours(image: Array, what: str) -> list[Array]:
+    """The channels of an image: as many as its last axis has, if that is known; three,
+    if it is not; and the image itself, if it has none.
+
+    Raises BoundsError for another number of them.
+    """
+    names = image._whole.names
+    if "c" not in names and (len(names) != 3 or None not in names):
+        return [image]
+    count = const_int(image._whole.shape[channel_axis(image, what)])
+    if count == 0:
+        return [image]
+    return split(image, 3 if count is None else count, what)
+
+
+def at_once(arrays: Sequence[Array], name: str) -> list[Array]:
+    """Arrays of one shape as a stage that has all their values: they are computed
+    together, as they have most of what is computed in common."""
+    if len(arrays) == 1:
+        return list(arrays)
+    whole = arrays[0]._whole
+    named = [Var(c) for c in letters(whole.names)]
+    to = {p: v._node for p, v in enumerate(named)}
+    f = Func(name)
+    f[tuple([named[p] for p in loop_order(whole.shape)])] = Tuple(
+        *[wrap(moved(a._whole.value, to)) for a in arrays]
+    )
+    found = read_all(f, whole.shape)
+    return [
+        Array._of(replace(a._whole, value=value, func=None, bordered={}))
+        for a, value in zip(arrays, found, strict=True)
+    ]
+
+
+__all__ = ["at_once", "channel_axis", "colours", "joined", "split"]

@@ -127,6 +127,12 @@ def read(f: Func, shape: Sequence[Node], at: Mapping[int, Node] | None = None) -
     return FuncRef(f._function, tuple([wrap(n) for n in places]))._node
 
 
+def read_all(f: Func, shape: Sequence[Node]) -> list[Node]:
+    """As `read`, of a Func that has several values at each point."""
+    ref = FuncRef(f._function, tuple([wrap(coordinate(p)) for p in loop_order(shape)]))
+    return [ref[i]._node for i in range(len(ref))]
+
+
 def computed(whole: Whole, name: str = "stage") -> Whole:
     """The same array as a Func of its own, where it is more than a pixel: it may be
     read at many places, and is computed once if the schedule says so."""
@@ -193,6 +199,7 @@ __all__ = [
     "moved",
     "number",
     "read",
+    "read_all",
     "tidy",
     "with_axes",
 ]
