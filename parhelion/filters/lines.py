@@ -48,7 +48,7 @@ def by_lines(pipeline: Pipeline) -> None:
         stage = Func._of(f)
         if f is out._function:
             pass
-        elif f in whole or len(_homes_of(f, images, homes)) > 1:
+        elif f in whole or len(_homes_of(f, images, homes)) != 1:
             stage.compute_root()
             homes[f] = _in_strips(stage)
         else:

@@ -120,3 +120,18 @@ def test_networks_sort() -> None:
             assert [int(evaluate(v, {})) for v in sort(nodes)] == sorted(given)
             if n % 2:
                 assert int(evaluate(middle(nodes), {})) == sorted(given)[n // 2]
+
+
+@pytest.mark.parametrize("border", ["reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("shape", [(70, 37), (9, 7, 3)], ids=str)
+def test_two_filters_with_a_border_that_is_read_from_afar(
+    border: str, shape: tuple[int, ...]
+) -> None:
+    # The border of the second one is any row of what the first one computes.
+    image = photo(shape)
+    for twice, first, second in (
+        (hl.filters.opening, hl.filters.erode, hl.filters.dilate),
+        (hl.filters.closing, hl.filters.dilate, hl.filters.erode),
+    ):
+        wanted = second(first(image, 5, border=border), 5, border=border)
+        same(twice(image, 5, border=border), wanted)
