@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parhelion.errors import BoundsError, here
 from parhelion.filters import whole_images
 from parhelion.filters.channels import at_once, colours, joined
-from parhelion.filters.given import border_name, number, whole_number
+from parhelion.filters.given import above_zero, border_name, number, whole_number
 from parhelion.filters.planes import Plane, array, plane, plane_axes, saturated
 from parhelion.filters.points import by_points
 from parhelion.filters.running import Image, run
@@ -61,7 +60,7 @@ def bilateral(
     """
     across = whole_number(d, -(1 << 31), "d")
     color, space = [
-        _above_zero(s, name)
+        above_zero(s, name)
         for s, name in ((sigma_color, "sigma_color"), (sigma_space, "sigma_space"))
     ]
     radius = max(across // 2 if across > 0 else round(space * 1.5), 1)
@@ -73,13 +72,6 @@ def bilateral(
         found = whole_images.run(
             _bilateral_of_colours, image, *given, schedule=by_points
         )
-    return found
-
-
-def _above_zero(value: object, what: str) -> float:
-    found = float(number(value, what))
-    if found <= 0:
-        raise BoundsError(f"{what} is above 0, not {found}", at=here())
     return found
 
 

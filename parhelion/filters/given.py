@@ -68,6 +68,14 @@ def at_least(value: object, low: float, what: str) -> float:
     return found
 
 
+def above_zero(value: object, what: str) -> float:
+    """A number above 0, as a float. Raises BoundsError for others."""
+    found = float(number(value, what))
+    if found <= 0:
+        raise BoundsError(f"{what} is above 0, not {found}", at=here())
+    return found
+
+
 def whole_number(value: object, low: int, what: str) -> int:
     """An integer that is not below a limit. Raises TypeMismatchError for what is no
     integer, and BoundsError for a lower one."""
@@ -150,6 +158,7 @@ def one_of(value: object, legal: Sequence[str], what: str) -> str:
 
 
 __all__ = [
+    "above_zero",
     "at_least",
     "border_name",
     "kernel",

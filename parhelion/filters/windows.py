@@ -130,6 +130,10 @@ def _std(
     return applied("sqrt", _variance(image, apart, rows, columns, border, value))
 
 
+#: What filters are made of that have means and variances of their own.
+mean_of, variance_of = _mean, _variance
+
+
 def _total(
     image: Array,
     apart: int,
@@ -152,4 +156,4 @@ def _most(t: Type) -> int:
     return max(abs(int(t.lowest())), int(t.highest()))
 
 
-__all__ = ["mean", "std", "variance"]
+__all__ = ["mean", "mean_of", "std", "variance", "variance_of"]
