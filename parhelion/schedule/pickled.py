@@ -167,6 +167,8 @@ def _stage(d: Definition) -> _Stage:
 def _definition(s: _Stage) -> Definition:
     made = Definition(s.args, s.values, s.rdom, s.schedule, s.site)
     if s.rdom is not None:
+        # A domain is read without its predicate, which may mention Funcs.
+        s.rdom.predicate, s.rdom.frozen = s.predicate, True
         made.read_predicate(s.predicate)
     if s.rewritten is not None:
         made.original, made.directive = made, s.rewritten

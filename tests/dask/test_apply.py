@@ -350,3 +350,18 @@ def test_promises_of_memory_do_not_bind_chunks() -> None:
     lazy = hd.apply(out, da.from_array(IMAGE, chunks=(11, 13)))
     padded = np.pad(IMAGE, 1, mode="edge")
     np.testing.assert_array_equal(computed(lazy), padded[2:, :-2])
+
+
+@pytest.mark.parametrize("chunks", CHUNKINGS, ids=str)
+def test_points_that_an_rdom_leaves_out(chunks: Any) -> None:
+    image = photo()
+    edge = B.repeat_edge(image)
+    r = hl.RDom([(-2, 5), (-2, 5)])
+    r.where(r.x * r.x + r.y * r.y <= 4)
+    out = hl.Func("disc")
+    out[x, y] = hl.u16(0)
+    out[x, y] += hl.u16(edge[x + r.x, y + r.y])
+    lazy = hd.apply(out, da.from_array(IMAGE, chunks=chunks))
+    image.set(IMAGE)
+    whole = np.asarray(out.realize([70, 50]))
+    np.testing.assert_array_equal(computed(lazy), whole)

@@ -261,3 +261,53 @@ def test_points_that_a_domain_leaves_out_stay_out() -> None:
         assert np.array_equal(np.asarray(other.realize([6])), wanted)
         twice = pickle.loads(pickle.dumps(other))
         assert np.array_equal(twice.realize([6]), wanted)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_points_that_an_rdom_leaves_out(times: int) -> None:
+    """A predicate over RVars, over a Var too, and of values of another Func."""
+    image = hl.ImageParam(hl.Int(32), 1, "image")
+    image.set(np.arange(130, dtype=np.int32))
+    r = hl.RDom([(0, 4), (0, 40)])
+    r.where(r.x * 40 + r.y < 130)
+    plain, rows, few, weight = hl.funcs("plain rows few weight")
+    at = hl.clamp(r.x * 40 + r.y, 0, 129)
+    plain[x] = 0
+    plain[x] += image[at] * (x + 1)
+    one = hl.RDom([(0, 40)])
+    one.where(hl.likely(y * 40 + one < 130))
+    rows[x, y] = 0
+    rows[x, y] += image[hl.clamp(y * 40 + one, 0, 129)] * (x + 1)
+    weight[x] = x % 3
+    weight.compute_root()
+    some = hl.RDom([(0, 130)])
+    some.where(weight[some] == 1)
+    few[x] = 0
+    few[x] += image[some] * x
+    for f, shape in ((plain, [3]), (rows, [3, 4]), (few, [3])):
+        made = f
+        for _ in range(times):
+            made = pickle.loads(pickle.dumps(made))
+        whole = f.realize(shape)
+        assert isinstance(whole, hl.Buffer)
+        found = made.realize(shape)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(whole))
+        point = tuple([n - 1 for n in shape])
+        at_end = np.asarray(whole)[tuple(reversed(point))]
+        assert hl.evaluate(made[point]) == at_end
+    assert int(np.asarray(plain.realize([1]))[0]) == sum(range(130))
+
+
+def test_an_intermediate_leaves_out_what_its_last_part_does_not_have() -> None:
+    image, u = hl.ImageParam(hl.Int(32), 1, "image"), hl.Var("u")
+    image.set(np.arange(130, dtype=np.int32))
+    r, ro, ri = hl.RDom([(0, 130)]), hl.RVar("ro"), hl.RVar("ri")
+    total = hl.Func("total")
+    total[()] = 0
+    total[()] += image[r]
+    total.update().split(r, ro, ri, 40, hl.TailStrategy.GuardWithIf)
+    parts = pickle.loads(pickle.dumps(total.update().rfactor(ro, u)))
+    made = parts.realize([4])
+    np.testing.assert_array_equal(
+        np.asarray(made), [sum(range(k, min(k + 40, 130))) for k in (0, 40, 80, 120)]
+    )
