@@ -13,10 +13,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from parhelion.errors import InternalError, PipelineRuntimeError
+from parhelion.errors import InternalError, here
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.externs import FUNCTIONS, stage
+from parhelion.ir.failures import FAILURES
 from parhelion.ir.scalars import (
     INTRINSICS,
     REDUCTIONS,
@@ -181,9 +182,7 @@ class Evaluator:
         if op == "undef":
             return cast_value(0, e.type)
         if op == "require":
-            if not self.go(e.args[0], lane):
-                raise PipelineRuntimeError("requirement failed")
-            return self.go(e.args[1], lane)
+            return self.required(e, lane)
         if op == "extern_bound":
             return self.foreign(e, lane)
         scalar = INTRINSICS.get(op)
@@ -195,6 +194,20 @@ class Evaluator:
             return self.go(expansion, lane)
         args = [self.go(a, lane) for a in e.args]
         return _library(op, e.type, [float(a) for a in args])
+
+    def required(self, e: E.Intrinsic, lane: int) -> Value:
+        """What is only there under a condition. Raises PipelineRuntimeError, with its
+        words, where that does not hold."""
+        if not self.go(e.args[0], lane):
+            parts = [
+                a.value if type(a) is E.StringImm else str(self.go(a, lane))
+                for a in e.args[2:]
+            ]
+            failure = FAILURES["require"]
+            error = failure.error(failure.template.format("".join(parts)), at=here())
+            error.failure = "require"
+            raise error
+        return self.go(e.args[1], lane)
 
     def foreign(self, e: E.Intrinsic, lane: int) -> int:
         """A number of the answer of a foreign stage, which is asked once."""

@@ -146,3 +146,20 @@ def test_a_domain_is_walked_whose_variable_cancels_out(term: Any) -> None:
     assert np.asarray(f.realize([6])).tolist() == [10] * 6
     (defined,) = interpret(f._function, [(0, 6)])
     assert defined.tolist() == [10] * 6
+
+
+def test_an_extent_that_is_required_to_be_small() -> None:
+    """What only sizes decide is told in the same words as by compiled code."""
+    image, f = hl.ImageParam(hl.UInt(8), 1, "image"), hl.Func("f")
+    few = hl.require(
+        image.width() <= 10, image.width(), "10 pixels, not", image.width()
+    )
+    r = hl.RDom([(1, few - 1)])
+    f[x] = 0
+    f[r] = f[r - 1] + hl.i32(image[r])
+    image.set(np.ones(8, np.uint8))
+    assert list(f.realize([8])) == list(range(8))  # type: ignore[arg-type]
+    image.set(np.ones(12, np.uint8))
+    with pytest.raises(hl.PipelineRuntimeError, match="10 pixels, not 12") as caught:
+        f.realize([12])
+    assert caught.value.failure == "require"
