@@ -14,6 +14,7 @@ from parhelion.filters.running import Image
 from parhelion.filters.whole_images import run
 from parhelion.ir import build
 from parhelion.ir.build import const_int, imm, int32
+from parhelion.lang.effects import require
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.func import Func
 from parhelion.lang.functions import cast, clamp, select
@@ -51,7 +52,8 @@ def distance_transform(image: Image, metric: str = "l2") -> Image:
     Squares of distances are integers, and exact. OpenCV calls it
     ``cv2.distanceTransform``, with DIST_L2 and DIST_MASK_PRECISE, DIST_L1 and DIST_C;
     SciPy ``distance_transform_edt`` and ``distance_transform_cdt``. Without a pixel of
-    0 these give large or other numbers. Raises BoundsError for a larger image, and
+    0 these give large or other numbers. Raises BoundsError for a larger image (within a
+    program a PipelineRuntimeError, where its size is only known then), and
     TypeMismatchError for what is no image, and another metric.
 
     Formula: the least of ``(x - i)**2 + g(i)**2`` over the pixels i of a row, g the
@@ -138,8 +140,13 @@ def _of(value: int, t: Type = _SHORT) -> Expr:
 
 
 def _scan(f: Func, lines: _Lines, p: int, extent: Expr) -> None:
-    """Takes steps along an axis, there and back."""
-    more = maximum(extent - 1, 0)
+    """Takes steps along an axis, there and back. A run checks how many, where that is
+    not known before."""
+    size = extent
+    if const_int(extent._node) is None:
+        told = f"distance_transform takes at most {_MOST} rows and columns, not"
+        size = require(extent <= _MOST, extent, told, extent)
+    more = maximum(size - 1, 0)
     there, back = RDom([(1, more)]), RDom([(1, more)])
     for place, before in (
         (there.x, there.x - 1),

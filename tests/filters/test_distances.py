@@ -104,3 +104,11 @@ def test_what_is_refused() -> None:
         F.distance_transform(photo((5, 6)) > 3)
     with pytest.raises(hl.BoundsError, match="at most 32767 rows and columns"):
         F.distance_transform(np.ones((1, 32768), np.uint8))
+
+
+@pytest.mark.parametrize("shape", [(1, 32768), (32768, 1)])
+def test_a_size_that_only_a_run_knows(shape: tuple[int, int]) -> None:
+    distances = hl.jit(lambda image: F.distance_transform(image))
+    assert np.isinf(distances(np.ones((1, 3), np.uint8))).all()
+    with pytest.raises(hl.PipelineRuntimeError, match="at most 32767 rows and columns"):
+        distances(np.ones(shape, np.uint8))
