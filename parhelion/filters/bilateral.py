@@ -56,7 +56,7 @@ def bilateral(
 
     >>> step = np.array([[10, 14, 10, 90, 94, 90]], np.uint8)
     >>> hl.filters.bilateral(step, 5, 20, 2).tolist()
-    [[11, 11, 11, 91, 91, 91]]
+    [[12, 12, 11, 91, 92, 92]]
     """
     across = whole_number(d, -(1 << 31), "d")
     color, space = [

@@ -42,7 +42,7 @@ def guided(
 
     >>> step = np.array([[10, 14, 10, 90, 94, 90]], np.uint8)
     >>> hl.filters.guided(step, 1, 100).tolist()
-    [[11, 12, 14, 86, 92, 91]]
+    [[11, 13, 12, 89, 92, 91]]
     """
     reach = whole_number(radius, 1, "radius")
     least = above_zero(eps, "eps")

@@ -66,7 +66,7 @@ def test_small_outputs_need_a_tail_strategy(tmp_path: Path) -> None:
     plain, picture = bright("plain")
     found = hl.autoschedule(plain, [1536, 2560])
     small = module(plain, picture)
-    with pytest.raises(IndexError, match=r"the pipeline reads -?\d+ to \d+, but the "):
+    with pytest.raises(IndexError, match=r"the pipeline writes -?\d+ to \d+, but "):
         small(image, np.zeros((1, 1), np.uint16))
 
     guarded, picture = bright("guarded")
