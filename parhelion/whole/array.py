@@ -239,7 +239,8 @@ class Array(Operators):
     @overload
     def __getitem__(self, key: Arithmetic | tuple[Arithmetic, ...]) -> Expr: ...
     def __getitem__(self, key: Any) -> Any:
-        """Returns a part: numbers, slices with steps, None and ``...`` as in NumPy.
+        """Returns a part: numbers, slices with steps, None and ``...`` as in NumPy. The
+        ends of slices may be made of extents: ``a[: a.shape[0] // 2]``.
 
         Arrays of integers are coordinates, as in NumPy: ``image[ys, xs]`` has their
         shape. But those outside of the array are limited to its edges.

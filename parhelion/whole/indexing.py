@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parhelion.analysis.rank import reads_data
 from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr as Node
+from parhelion.ir.rewrite import free_vars
+from parhelion.ir.text import text
 from parhelion.lang.checked import a_kind, integer
+from parhelion.lang.expr import Arithmetic
+from parhelion.types import INT32
 from parhelion.whole.core import Whole, computed, coordinate, moved, tidy
 from parhelion.whole.trace import Inside, shape_of
 
@@ -103,9 +108,8 @@ def _place(index: int, extent: Node, whole: Whole) -> Node:
 
 def _sliced(item: slice, extent: Node) -> tuple[Node, int, Node]:
     """The start, the step and the extent of a slice."""
-    parts = [item.start, item.stop, item.step]
-    start, stop, step = [None if p is None else _whole_number(p) for p in parts]
-    step = 1 if step is None else step
+    start, stop = [None if p is None else _end(p) for p in (item.start, item.stop)]
+    step = 1 if item.step is None else integer(item.step, "the step of a slice")
     if step == 0:
         raise TypeMismatchError("the step of a slice cannot be 0", at=here())
     last = build.sub(extent, int32(1))
@@ -125,13 +129,28 @@ def _sliced(item: slice, extent: Node) -> tuple[Node, int, Node]:
     return tidy(begin), step, tidy(count)
 
 
-def _limited(at: int, extent: Node, low: Node, high: Node) -> Node:
-    place: Node = int32(at) if at >= 0 else build.add(extent, int32(at))
+def _limited(at: Node, extent: Node, low: Node, high: Node) -> Node:
+    """An end within the axis; one below 0 counts from behind the last element."""
+    is_negative = tidy(build.lt(at, int32(0)))
+    place = build.select(is_negative, build.add(extent, at), at)
     return build.maximum(build.minimum(place, high), low)
 
 
-def _whole_number(given: object) -> int:
-    return integer(given, "an end of a slice")
+def _end(given: object) -> Node:
+    """An end of a slice: an integer, or what is made of extents."""
+    if not isinstance(given, Arithmetic):
+        return int32(integer(given, "an end of a slice"))
+    node = given._node
+    of_sizes = all([isinstance(v.origin, tuple) for v in free_vars(node)])
+    if node.type != INT32 or not of_sizes or reads_data(node):
+        raise TypeMismatchError(
+            "an end of a slice is an integer, or made of extents as a.shape[0] // 2 is,"
+            f" not {text(node)}, of type {node.type}",
+            at=here(),
+            hint="pixels and arguments of a call are no ends of slices, as the shape of"
+            " the result would depend on them",
+        )
+    return node
 
 
 def transposed(whole: Whole, order: Sequence[int]) -> Whole:
