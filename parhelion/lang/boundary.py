@@ -77,7 +77,9 @@ def repeat_image(f: Source, bounds: Region | None = None) -> Func:
         last = low + extent - 1
         lowest = min_(x, last - (extent - 1) * clamp(x - last, 0, 1))
         highest = max_(x, low + (extent - 1) * clamp(low - x, 0, 1))
-        return _known((x - low) % extent + low, lowest, highest)
+        # Of an extent that may be negative, a remainder alone has no bounds.
+        place = (x - low) % extent + low
+        return _known(place, max_(lowest, low), min_(highest, last))
 
     return _remapped("repeat_image", f, bounds, _unless_inside(outside))
 

@@ -221,3 +221,16 @@ def test_what_is_refused(make: Callable[[hl.Func], object], message: str) -> Non
     f[x] = hl.u8(x)
     with pytest.raises(hl.HalideError, match=message):
         make(f)
+
+
+def test_repeated_where_an_extent_may_be_negative() -> None:
+    """A remainder by it has no bounds; the images that are read have."""
+    x, image = hl.Var("x"), hl.ImageParam(hl.UInt(16), 1, "image")
+    f, out = hl.Func("f"), hl.Func("out")
+    f[x] = image[2 * x + 2]
+    around = B.repeat_image(f, [(0, (image.width() - 1) // 2)])
+    out[x] = around[x + 3]
+    pixels = np.arange(33, dtype=np.uint16)
+    image.set(pixels)
+    found = np.asarray(out.realize([16]))
+    np.testing.assert_array_equal(found, np.roll(pixels[2::2], -3))

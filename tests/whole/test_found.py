@@ -108,3 +108,10 @@ def test_histograms_of_tiles_count_constants_in_every_element() -> None:
     image = pixels((24, 32))
     found = hl.jit(lambda a: hl.filters.clahe(np.ones_like(a) * 5))(image)
     assert np.array_equal(found, hl.filters.clahe(np.full_like(image, 5)))
+
+
+@pytest.mark.parametrize("n", [3, 4, 33, 40])
+def test_every_second_element_turned(n: int) -> None:
+    a = np.arange(n, dtype=np.uint16)
+    found = hl.jit(lambda a: np.roll(a[2::2], -3))(a)
+    np.testing.assert_array_equal(found, np.roll(a[2::2], -3))
