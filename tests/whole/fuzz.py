@@ -146,12 +146,31 @@ class Drawn:
 
     def _slice(self, i: int, _: int) -> Step:
         draw = self.random
-        parts = []
-        for _axis in range(4):
-            start, end = (draw.choice(_ENDS) for _ in range(2))
-            parts.append(slice(start, end, draw.choice((None, None, 1, 2, -1, -2))))
-        self.text[-1] = f"slice {i} {parts}"
-        return lambda v: v[i][tuple(parts[: v[i].ndim])]
+        steps = [draw.choice((None, None, 1, 2, -1, -2)) for _axis in range(4)]
+        ends = [(self._end(axis), self._end(axis)) for axis in range(4)]
+        words = [f"{a[0]}:{b[0]}:{s}" for (a, b), s in zip(ends, steps, strict=True)]
+        self.text[-1] = f"slice {i} {words}"
+
+        def step(v: list[Any]) -> Any:
+            parts = [
+                slice(a[1](v[i]), b[1](v[i]), s)
+                for (a, b), s in zip(ends, steps, strict=True)
+            ]
+            return v[i][tuple(parts[: v[i].ndim])]
+
+        return step
+
+    def _end(self, axis: int) -> tuple[str, Callable[[Any], Any]]:
+        """An end of a slice along an axis: a number, or made of the array's extent."""
+        draw = self.random
+        number = draw.choice(_ENDS)
+        if number is None or draw.random() < 0.7:
+            return str(number), lambda a: number
+        by = draw.choice((1, 1, 2, 3))
+        return (
+            f"shape[{axis}] // {by} + {number}",
+            lambda a: a.shape[axis] // by + number if axis < a.ndim else number,
+        )
 
     def _shift(self, i: int, _: int) -> Step:
         by = self.random.randint(-3, 3)
