@@ -13,7 +13,7 @@ from parhelion.errors import LiteralError, TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
-from parhelion.ir.expr import FloatImm, Imm, Intrinsic, Reinterpret
+from parhelion.ir.expr import FloatImm, Imm, Intrinsic, Reinterpret, Select
 from parhelion.lang import ops
 from parhelion.lang.convert import (
     TypeLike,
@@ -115,7 +115,11 @@ def select(*args: object) -> Expr | Tuple:
     nodes = same_type(values, "select")
     out = nodes[-1]
     for c, n in zip(reversed(conditions), reversed(nodes[:-1]), strict=True):
-        out = build.select(_condition(c), n, out)
+        condition = _condition(c)
+        # An update walks over the domain of its condition, if both values are one, too.
+        is_kept = n is out and ops.mentions_rvar(condition)
+        choose = Select if is_kept else build.select
+        out = choose(condition, n, out)
     return wrap(out)
 
 

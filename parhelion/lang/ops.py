@@ -54,11 +54,15 @@ def _walking(made: Node, x: Node, y: Node) -> bool:
     """
     if not isinstance(made, Imm) or (isinstance(x, Imm) and isinstance(y, Imm)):
         return False
+    return mentions_rvar(x, y)
+
+
+def mentions_rvar(*operands: Node) -> bool:
+    """Whether an update of such operands walks over a domain."""
     return any(
         [
             isinstance(n, Var) and isinstance(n.origin, ReductionDomain)
-            for operand in (x, y)
-            for n in nodes(operand)
+            for n in nodes(*operands)
         ]
     )
 

@@ -134,6 +134,7 @@ def test_what_domains_and_references_show() -> None:
         lambda r: (r - r) + 2,
         lambda r: r % 1 + 2,
         lambda r: hl.select(r * 0 == 0, 2, 5),
+        lambda r: hl.select(r > 3, 2, 2),
     ],
 )
 def test_a_domain_is_walked_whose_variable_cancels_out(term: Any) -> None:
