@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from parhelion.errors import BoundsError, here
 from parhelion.filters.given import border_name, number, sizes, whole_number
-from parhelion.filters.networks import sort
 from parhelion.filters.planes import array, plane
 from parhelion.filters.running import Image, run
 from parhelion.ir.expr import Expr as Node
 from parhelion.whole.array import Array
+from parhelion.whole.networks import sort
 
 #: The most pixels of a window: networks grow faster than these.
 _MOST = 49

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from parhelion.errors import BoundsError, here
 from parhelion.filters.given import border_name, number
-from parhelion.filters.networks import middle, sort
 from parhelion.filters.planes import array, plane
 from parhelion.filters.running import Image, run
 from parhelion.ir.expr import Expr as Node
 from parhelion.whole.array import Array
+from parhelion.whole.networks import middle, sort
 
 
 def median(

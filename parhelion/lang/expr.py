@@ -197,7 +197,8 @@ class Operand(Arithmetic):
             "the pipeline runs",
             at=here(),
             hint="choose with hl.mux(index, [a, b, …]), or index a Func or a Buffer; "
-            "hl.RDom([(0, n)]) counts to n where range(n) cannot",
+            "hl.RDom([(0, n)]) counts to n where range(n) cannot; in a function of "
+            "arrays, np.full(shape, 0, like=a) is an array of a shape",
         )
 
     def __int__(self) -> NoReturn:

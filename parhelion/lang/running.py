@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
@@ -51,6 +51,18 @@ class Running(CompileTo, Later):
     def __reduce__(self) -> tuple[Any, ...]:
         """Func pickles with all that it needs, as a Pipeline of it does."""
         return reduced_func(self._function)
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        """NumPy would make an array of one object of it."""
+        assert is_func(self)
+        name, rank = self.name(), self.dimensions()
+        sizes = ", ".join(["width", "height", "channels"][:rank])
+        raise TypeMismatchError(
+            f"the Func {name!r} has no pixels to make a NumPy array of: those of a"
+            " region are computed when it is realized",
+            at=here(),
+            hint=f"np.asarray({name}.realize([{sizes}]))" if 0 < rank < 4 else "",
+        )
 
     def __copy__(self) -> Func:
         """Another handle on the same Func."""

@@ -12,12 +12,24 @@ from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.build import cast as cast_node
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr as Node
-from parhelion.lang.convert import TypeLike, check_type
+from parhelion.lang.convert import TypeLike
 from parhelion.lang.expr import Arithmetic, Expr, wrap
 from parhelion.lang.func import Func
 from parhelion.shown import view
 from parhelion.types import INT32, Type
-from parhelion.whole import assembling, borders, gathering, indexing, reductions
+from parhelion.whole import (
+    assembling,
+    borders,
+    choosing,
+    creating,
+    gathering,
+    indexing,
+    products,
+    quantiles,
+    rearranging,
+    reductions,
+    reshaping,
+)
 from parhelion.whole.core import Whole, define, moved
 from parhelion.whole.elementwise import OPERATIONS, cast, clip
 from parhelion.whole.operands import constant, operand, whole_of
@@ -208,6 +220,8 @@ class Array(Operators):
             kept.setdefault("axis", 0)
             found: Array = getattr(inputs[0], _REDUCING[ufunc])(*inputs[1:], **kept)
             return found
+        if method == "__call__" and ufunc is np.matmul and not given:
+            return Array._of(products.matmul(*inputs))
         if method != "__call__" or ufunc.__name__ not in OPERATIONS:
             suffix = "" if method == "__call__" else f".{method}"
             raise _unknown(f"np.{ufunc.__name__}{suffix}")
@@ -219,7 +233,11 @@ class Array(Operators):
     ) -> Any:
         name = f"np.{function.__name__}"
         method = _METHODS.get(function)
-        made = assembling.FUNCTIONS.get(function)
+        made = _FUNCTIONS.get(function)
+        if function in creating.FUNCTIONS:
+            # Where elements lie is decided by what the function returns.
+            named = {k: v for k, v in named.items() if k not in ("order", "device")}
+            return Array._of(creating.FUNCTIONS[function](*args, **named))
         if method is None and made is None:
             raise _unknown(name)
         odd = [k for k in _REFUSED if named.get(k, np._NoValue) is not np._NoValue]
@@ -239,17 +257,19 @@ class Array(Operators):
     @overload
     def __getitem__(self, key: Arithmetic | tuple[Arithmetic, ...]) -> Expr: ...
     def __getitem__(self, key: Any) -> Any:
-        """Returns a part: numbers, slices with steps, None and ``...`` as in NumPy. The
-        ends of slices may be made of extents: ``a[: a.shape[0] // 2]``.
+        """Returns a part: numbers, slices with steps, None and ``...`` as in NumPy.
+        Numbers and the ends of slices may be made of extents: ``a[a.shape[0] // 2]``.
 
-        Arrays of integers are coordinates, as in NumPy: ``image[ys, xs]`` has their
-        shape. But those outside of the array are limited to its edges.
+        Arrays and lists of integers are coordinates, as in NumPy: ``image[ys, xs]`` has
+        their shape, ``rgb[..., [2, 1, 0]]`` has other channels. But those outside of
+        the array are limited to its edges.
 
         With a Var or an expression for each axis, in the order of the axes, it is the
         value at that point, an Expr for the definition of a Func.
         """
         at = list(key) if isinstance(key, tuple) else [key]
-        if any([isinstance(k, Arithmetic) for k in at]):
+        values = [k for k in at if isinstance(k, Arithmetic)]
+        if not all([indexing.is_made_of_extents(k) for k in values]):
             return self._point(at)
         if gathering.is_gather(key):
             return Array._of(gathering.gather(self._whole, key))
@@ -289,13 +309,13 @@ class Array(Operators):
     # Elements.
 
     def astype(self, dtype: TypeLike) -> Array:
-        """Returns the array in another type: ``a.astype("float32")``, a NumPy type, or
-        ``hl.Float(32)``.
+        """Returns the array in another type: ``a.astype("float32")``, what NumPy takes
+        for one, or ``hl.Float(32)``.
 
         Floats are truncated to integers, and integers wrap; a float that no integer of
         the type is near to has no result that can be relied on. `clip` limits first.
         """
-        return Array._of(cast(self._whole, check_type(dtype, "astype takes")))
+        return Array._of(cast(self._whole, creating.type_named(dtype, self.type)))
 
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
         """Returns the array limited to a range; either end may be None."""
@@ -316,6 +336,29 @@ class Array(Operators):
             return self._applied("rint", self * factor) / factor
         rounded = self._applied("rint", self / factor) * factor
         return rounded.astype(self.type) if whole else rounded
+
+    def reshape(self, *shape: Any) -> Array:
+        """Returns the same elements, in NumPy's order, in another shape, in which -1
+        stands for the extent that is left: ``a.reshape(-1, 3)``.
+
+        Extents may be made of those of arrays: of ``h, w = a.shape``,
+        ``a.reshape(h // 2, 2, w // 2, 2).mean((1, 3))`` has the means of 2 by 2. Raises
+        BoundsError for another number of elements.
+
+        >>> a = hl.Array(np.arange(6, dtype=np.uint8))
+        >>> np.asarray(a.reshape(2, -1).func.realize([3, 2])).tolist()
+        [[0, 1, 2], [3, 4, 5]]
+        """
+        listed = shape[0] if len(shape) == 1 else shape
+        return Array._of(reshaping.reshape(self._whole, listed))
+
+    def ravel(self) -> Array:
+        """Returns all elements in a row, in NumPy's order."""
+        return Array._of(reshaping.ravel(self._whole))
+
+    def flatten(self) -> Array:
+        """Returns all elements in a row, as `ravel`."""
+        return self.ravel()
 
     def pad(
         self,
@@ -418,6 +461,23 @@ class Array(Operators):
         """Returns the standard deviation over axes: the root of `var`."""
         return self._applied("sqrt", self.var(axis, ddof, keepdims))
 
+    def argmax(self, axis: int | str | None = None, keepdims: bool = False) -> Array:
+        """Returns the place of the first of the greatest elements along an axis, an
+        int64; in the order of all elements, if none is given."""
+        return Array._of(choosing.argmax(self._whole, axis, keepdims))
+
+    def argmin(self, axis: int | str | None = None, keepdims: bool = False) -> Array:
+        """Returns the place of the first of the least elements, as `argmax`."""
+        return Array._of(choosing.argmin(self._whole, axis, keepdims))
+
+    def dot(self, b: ArrayLike) -> Array:
+        """Returns the product with a vector, a matrix or a number, as `numpy.dot`."""
+        return Array._of(products.dot(self._whole, b))
+
+    def repeat(self, repeats: int, axis: int | str | None = None) -> Array:
+        """Returns each element so often along an axis, as `numpy.repeat`."""
+        return Array._of(rearranging.repeat(self._whole, repeats, axis))
+
     def _reduced(self, kind: str, axis: Axes, keepdims: bool) -> Array:
         return Array._of(reductions.reduce(kind, self._whole, axis, keepdims))
 
@@ -430,6 +490,13 @@ _METHODS: dict[Any, str] = {
     np.amin: "min",
     np.around: "round",
     np.transpose: "transpose",
+}
+_FUNCTIONS = {
+    **assembling.FUNCTIONS,
+    **rearranging.FUNCTIONS,
+    **products.FUNCTIONS,
+    **choosing.FUNCTIONS,
+    **quantiles.FUNCTIONS,
 }
 _REDUCING: dict[np.ufunc, str] = {
     np.add: "sum",

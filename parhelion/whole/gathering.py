@@ -28,7 +28,16 @@ def is_gather(key: object) -> bool:
 
 def _is_array(item: object) -> bool:
     whole = getattr(item, "_whole", None)
-    return isinstance(whole, Whole) or (isinstance(item, np.ndarray) and item.ndim > 0)
+    if isinstance(whole, Whole) or isinstance(item, list):
+        return True
+    return isinstance(item, np.ndarray) and item.ndim > 0
+
+
+def _coordinates(given: object) -> Whole:
+    """Coordinates as an array. An empty list is one of integers, as NumPy has it."""
+    return operand(
+        np.zeros(0, np.int64) if isinstance(given, list) and not given else given
+    )
 
 
 def gather(whole: Whole, key: object) -> Whole:
@@ -40,7 +49,7 @@ def gather(whole: Whole, key: object) -> Whole:
     for arrays of other types, and what `indexing.take` and `together` raise.
     """
     given = list(key) if isinstance(key, tuple) else [key]
-    arrays = [operand(k) for k in given if _is_array(k)]
+    arrays = [_coordinates(k) for k in given if _is_array(k)]
     for one in arrays:
         _check_type(one)
     plain = tuple([slice(None) if _is_array(k) else k for k in given])
@@ -66,7 +75,7 @@ def gather(whole: Whole, key: object) -> Whole:
 
 def take(a: object, indices: object, axis: int | str | None = None) -> Whole:
     """`numpy.take` along an axis, whose elements outside are those at the edges."""
-    whole, index = operand(a), operand(indices)
+    whole, index = operand(a), _coordinates(indices)
     _check_type(index)
     if axis is None and whole.rank != 1:
         raise TypeMismatchError(

@@ -48,7 +48,7 @@ def take(whole: Whole, key: object) -> Whole:
         if isinstance(item, slice):
             taken.append(_Taken(source, *_sliced(item, extent)))
         else:
-            fixed[source] = _place(integer(item, "an index"), extent, whole)
+            fixed[source] = _place(extents(item, "an index"), extent, whole)
         source += 1
     if fixed or any([t.step != 1 or const_int(t.start) != 0 for t in taken]):
         whole = computed(whole)
@@ -67,7 +67,7 @@ def listed(key: object, whole: Whole) -> list[object]:
     """One item for each axis, and None for each new one."""
     given = list(key) if isinstance(key, tuple) else [key]
     for item in given:
-        if not (item is None or item is ... or isinstance(item, slice)):
+        if not (item is None or item is ... or isinstance(item, slice | Arithmetic)):
             _check_number(item)
     dots = sum([item is ... for item in given])
     axes = sum([item is not None and item is not ... for item in given])
@@ -95,20 +95,27 @@ def _check_number(item: object) -> None:
         )
 
 
-def _place(index: int, extent: Node, whole: Whole) -> Node:
+def _place(index: Node, extent: Node, whole: Whole) -> Node:
     check = Inside(index, extent, here())
     if whole.trace is None:
         check.look({})
     else:
         whole.trace.check(check)
-    if index >= 0:
-        return int32(index)
-    return tidy(build.add(extent, int32(index)))
+    return tidy(_from_start(index, extent))
+
+
+def _from_start(at: Node, extent: Node) -> Node:
+    """A position from the first element on; one below 0 counts from behind the last."""
+    is_negative = tidy(build.lt(at, int32(0)))
+    return build.select(is_negative, build.add(extent, at), at)
 
 
 def _sliced(item: slice, extent: Node) -> tuple[Node, int, Node]:
     """The start, the step and the extent of a slice."""
-    start, stop = [None if p is None else _end(p) for p in (item.start, item.stop)]
+    start, stop = [
+        None if p is None else extents(p, "an end of a slice")
+        for p in (item.start, item.stop)
+    ]
     step = 1 if item.step is None else integer(item.step, "the step of a slice")
     if step == 0:
         raise TypeMismatchError("the step of a slice cannot be 0", at=here())
@@ -130,27 +137,34 @@ def _sliced(item: slice, extent: Node) -> tuple[Node, int, Node]:
 
 
 def _limited(at: Node, extent: Node, low: Node, high: Node) -> Node:
-    """An end within the axis; one below 0 counts from behind the last element."""
-    is_negative = tidy(build.lt(at, int32(0)))
-    place = build.select(is_negative, build.add(extent, at), at)
-    return build.maximum(build.minimum(place, high), low)
+    """An end within the axis."""
+    return build.maximum(build.minimum(_from_start(at, extent), high), low)
 
 
-def _end(given: object) -> Node:
-    """An end of a slice: an integer, or what is made of extents."""
-    if not isinstance(given, Arithmetic):
-        return int32(integer(given, "an end of a slice"))
+def is_made_of_extents(given: Arithmetic) -> bool:
+    """Whether a value is an int32 that the sizes of a call decide, as
+    ``a.shape[0] // 2``."""
     node = given._node
     of_sizes = all([isinstance(v.origin, tuple) for v in free_vars(node)])
-    if node.type != INT32 or not of_sizes or reads_data(node):
+    return node.type == INT32 and of_sizes and not reads_data(node)
+
+
+def extents(given: object, what: str) -> Node:
+    """An integer, or what is made of extents. what: what it is for, for the message.
+
+    Raises TypeMismatchError for all else.
+    """
+    if not isinstance(given, Arithmetic):
+        return int32(integer(given, what))
+    if not is_made_of_extents(given):
         raise TypeMismatchError(
-            "an end of a slice is an integer, or made of extents as a.shape[0] // 2 is,"
-            f" not {text(node)}, of type {node.type}",
+            f"{what} is an integer, or made of extents as a.shape[0] // 2 is, not"
+            f" {text(given._node)}, of type {given._node.type}",
             at=here(),
-            hint="pixels and arguments of a call are no ends of slices, as the shape of"
-            " the result would depend on them",
+            hint="pixels and arguments of a call decide no shape and no part that is"
+            " taken: a shape must be known before a pixel is",
         )
-    return node
+    return given._node
 
 
 def transposed(whole: Whole, order: Sequence[int]) -> Whole:
@@ -164,4 +178,4 @@ def transposed(whole: Whole, order: Sequence[int]) -> Whole:
     return Whole(moved(whole.value, to), shape, names, whole.trace)
 
 
-__all__ = ["listed", "take", "transposed"]
+__all__ = ["extents", "is_made_of_extents", "listed", "take", "transposed"]

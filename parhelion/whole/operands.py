@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.build import int32
@@ -54,7 +56,7 @@ def axis_names(axes: str | None, rank: int) -> Names:
 
 def whole_of(given: object) -> Whole | None:
     """A value as an array; None for what is none."""
-    found = getattr(given, "_whole", None)
+    found = given if isinstance(given, Whole) else getattr(given, "_whole", None)
     if isinstance(found, Whole):
         return found
     if is_literal(given):
@@ -78,7 +80,10 @@ def operand(given: object) -> Whole:
     if found is not None:
         return found
     if isinstance(given, list | tuple):
-        hint = "np.array([…]) makes an array of a list"
+        listed = _of_numbers(given)
+        if listed is not None:
+            return constant(listed)
+        hint = "a list of numbers does, and np.stack makes one array of several"
     elif hasattr(given, "_node") or hasattr(given, "_function"):
         hint = "array[y, x], with a Var for each axis, is its value at a point"
     else:
@@ -88,6 +93,15 @@ def operand(given: object) -> Whole:
         at=here(),
         hint=hint,
     )
+
+
+def _of_numbers(given: list[object] | tuple[object, ...]) -> NDArray[Any] | None:
+    """A list of numbers as NumPy's array of it; None for other lists."""
+    try:
+        found = np.asarray(given)
+    except (TypeError, ValueError):
+        return None
+    return found if found.dtype.kind in "biuf" else None
 
 
 def _mentions_vars(node: Node) -> bool:

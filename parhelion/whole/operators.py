@@ -8,6 +8,7 @@ from parhelion.lang.expr import Arithmetic
 from parhelion.whole.core import Whole
 from parhelion.whole.elementwise import apply
 from parhelion.whole.operands import operand
+from parhelion.whole.products import matmul
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,6 +107,12 @@ class Operators:
 
     def __rrshift__(self, other: ArrayLike) -> Self:
         return self._applied("right_shift", other, self)
+
+    def __matmul__(self, other: ArrayLike) -> Self:
+        return self._of(matmul(self, other))
+
+    def __rmatmul__(self, other: ArrayLike) -> Self:
+        return self._of(matmul(other, self))
 
     def __lt__(self, other: ArrayLike) -> Self:
         return self._applied("less", self, other)

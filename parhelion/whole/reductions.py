@@ -68,6 +68,10 @@ def _keeping_nan(step: Callable[[Node, Node], Node]) -> Callable[[Node, Node], N
     return fold
 
 
+def _added(old: Node, new: Node) -> Node:
+    return build.lor(old, new) if new.type.is_bool() else build.add(old, new)
+
+
 _FOLDS = {
     "sum": _Fold(_accumulated, lambda t: imm(0, t), build.add, sum_type),
     "prod": _Fold(_accumulated, lambda t: imm(1, t), build.mul, sum_type),
@@ -77,6 +81,8 @@ _FOLDS = {
     "min": _Fold(
         _same, lambda t: imm(t.highest(), t), _keeping_nan(ops.minimum), _same, True
     ),
+    # Sums of products, which have the type of these.
+    "dot": _Fold(_same, lambda t: imm(0, t), _added, _same),
     "any": _Fold(lambda _: BOOL, lambda t: imm(False, t), build.lor, lambda _: BOOL),
     "all": _Fold(lambda _: BOOL, lambda t: imm(True, t), build.land, lambda _: BOOL),
 }
@@ -120,7 +126,7 @@ def _place(whole: Whole, axis: object, what: str) -> int:
 
 
 def reduce(kind: str, whole: Whole, axes: Axes, keepdims: bool) -> Whole:
-    """The sum, prod, max, min, any or all of an array over axes.
+    """The sum, prod, max, min, any, all or dot of an array over axes.
 
     keepdims: whether these stay, with one element each.
     """

@@ -7,6 +7,7 @@ line that asks for it, and looked at when the sizes of a call are known.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -30,6 +31,10 @@ class SameExtent:
     axes: tuple[int, int]
     site: Site | None
 
+    def sizes(self) -> list[Node]:
+        """What must be known to look."""
+        return [self.one[self.axes[0]], self.other[self.axes[1]]]
+
     def look(self, sizes: Mapping[Var, int]) -> None:
         """Raises BoundsError if they have not."""
         a, b = self.axes
@@ -50,16 +55,20 @@ class SameExtent:
 class Inside:
     """An index lies inside of an axis: ``-extent <= index < extent``."""
 
-    index: int
+    index: Node
     extent: Node
     site: Site | None
 
+    def sizes(self) -> list[Node]:
+        """What must be known to look."""
+        return [self.index, self.extent]
+
     def look(self, sizes: Mapping[Var, int]) -> None:
         """Raises BoundsError if it does not."""
-        n = value_of(self.extent, sizes)
-        if not -n <= self.index < n:
+        n, index = value_of(self.extent, sizes), value_of(self.index, sizes)
+        if not -n <= index < n:
             raise BoundsError(
-                f"the index {self.index} is outside of an axis of {n} elements",
+                f"the index {index} is outside of an axis of {n} elements",
                 at=self.site,
             )
 
@@ -72,6 +81,10 @@ class Filled:
     shape: tuple[Node, ...]
     axes: tuple[int, ...]
     site: Site | None
+
+    def sizes(self) -> list[Node]:
+        """What must be known to look."""
+        return [self.shape[a] for a in self.axes]
 
     def look(self, sizes: Mapping[Var, int]) -> None:
         """Raises BoundsError if there are no elements."""
@@ -93,6 +106,10 @@ class Counted:
     extent: Node
     site: Site | None
 
+    def sizes(self) -> list[Node]:
+        """What must be known to look."""
+        return [self.extent]
+
     def look(self, sizes: Mapping[Var, int]) -> None:
         """Raises BoundsError if it has not."""
         n = value_of(self.extent, sizes)
@@ -100,7 +117,37 @@ class Counted:
             raise BoundsError(f"{self.what} {self.count}, not {n}", at=self.site)
 
 
-Check = SameExtent | Inside | Filled | Counted
+@dataclass(frozen=True, slots=True)
+class SameCount:
+    """Two shapes have as many elements. before, after: of an array that is reshaped."""
+
+    before: tuple[Node, ...]
+    after: tuple[Node, ...]
+    site: Site | None
+
+    def sizes(self) -> list[Node]:
+        """What must be known to look."""
+        return [*self.before, *self.after]
+
+    def look(self, sizes: Mapping[Var, int]) -> None:
+        """Raises BoundsError if they have not."""
+        before, after = shape_of(self.before, sizes), shape_of(self.after, sizes)
+        known = [[n for n in shape if isinstance(n, int)] for shape in (before, after)]
+        if math.prod(known[0]) != math.prod(known[1]) or any([n < 0 for n in known[1]]):
+            raise BoundsError(
+                f"an array of the shape {before} cannot be reshaped to {after}, which"
+                " has another number of elements",
+                at=self.site,
+            )
+        if math.prod(known[0]) >= 1 << 31:
+            raise BoundsError(
+                f"an array of the shape {before} has 2^31 elements or more, whose"
+                " places in the order of all have no int32",
+                at=self.site,
+            )
+
+
+Check = SameExtent | Inside | Filled | Counted | SameCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +188,7 @@ class Trace:
 
     def check(self, one: Check) -> None:
         """Writes a check of sizes down; what is known already is looked at now."""
-        nodes = {
-            SameExtent: lambda: [one.one[one.axes[0]], one.other[one.axes[1]]],  # type: ignore[union-attr]
-            Inside: lambda: [one.extent],  # type: ignore[union-attr]
-            Filled: lambda: [one.shape[a] for a in one.axes],  # type: ignore[union-attr]
-            Counted: lambda: [one.extent],  # type: ignore[union-attr]
-        }[type(one)]()
-        if all([const_int(n) is not None for n in nodes]):
+        if all([const_int(n) is not None for n in one.sizes()]):
             one.look({})
         else:
             self.checks.append(one)
@@ -179,6 +220,7 @@ __all__ = [
     "Filled",
     "Fits",
     "Inside",
+    "SameCount",
     "SameExtent",
     "Trace",
     "shape_of",

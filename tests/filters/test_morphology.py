@@ -11,7 +11,7 @@ import scipy.ndimage as ndi
 
 import parhelion as hl
 from parhelion.filters.morphology import made
-from parhelion.filters.networks import middle, sort
+from parhelion.whole.networks import middle, sort
 from parhelion.ir.evaluate import evaluate
 from tests.filters.support import SHAPES, photo, same
 

@@ -31,6 +31,8 @@ _DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "float32", "bool")
 _KINDS = (
     *("binary", "binary", "weak", "unary", "where", "cast", "slice", "shift"),
     *("pad", "reduce", "transpose", "stack", "clip"),
+    *("place", "reshape", "repeat", "turn", "matmul", "picked", "differences"),
+    *("quantile", "extent"),
 )
 _UNARY = ("negative", "absolute", "square", "sign", "floor", "logical_not")
 
@@ -208,6 +210,108 @@ class Drawn:
 
     def _clip(self, i: int, _: int) -> Step:
         return lambda v: np.clip(_number(v[i]), 3, 60)
+
+    def _place(self, i: int, _: int) -> Step:
+        draw = self.random
+        name, place = draw.choice(("argmax", "argmin")), draw.choice((None, 0, 1, -1))
+        keep = draw.random() < 0.3
+        self.text[-1] = f"{name} {i} {place} {keep}"
+
+        def step(v: list[Any]) -> Any:
+            axis = None if place is None or not v[i].ndim else place % v[i].ndim
+            # Of few values, so that there are equals.
+            return getattr(np, name)(v[i] // 8, axis=axis, keepdims=keep)
+
+        return step
+
+    def _reshape(self, i: int, _: int) -> Step:
+        draw = self.random
+        kind = draw.choice(("ravel", "last", "first", "binned", "there and back"))
+        self.text[-1] = f"reshape {i} {kind}"
+
+        def step(v: list[Any]) -> Any:
+            a = v[i]
+            if kind == "ravel" or not a.ndim:
+                return np.reshape(a, -1)
+            if kind == "last":
+                return a.reshape((-1, a.shape[-1]))
+            if kind == "first":
+                return a.reshape((a.shape[0], -1))
+            if kind == "binned":
+                even = a[: a.shape[0] // 2 * 2]
+                return even.reshape((a.shape[0] // 2, 2, *a.shape[1:])).max(1)
+            return (np.ravel(a)[::-1]).reshape(a.shape)
+
+        return step
+
+    def _repeat(self, i: int, _: int) -> Step:
+        times, axis = self.random.randrange(1, 4), self.random.choice((0, -1, None))
+        tiled = self.random.random() < 0.5
+        self.text[-1] = f"{'tile' if tiled else 'repeat'} {i} {times} {axis}"
+
+        def step(v: list[Any]) -> Any:
+            a = v[i]
+            if tiled:
+                return np.tile(a, (times,) if axis is None else (times, 1))
+            return np.repeat(a, times, axis=axis if a.ndim else None)
+
+        return step
+
+    def _turn(self, i: int, _: int) -> Step:
+        k, axes = self.random.randrange(-1, 4), self.random.choice(((0, 1), (-1, 0)))
+        self.text[-1] = f"rot90 {i} {k} {axes}"
+        return lambda v: np.rot90(v[i], k, axes) if v[i].ndim > 1 else np.diff(v[i][:2])
+
+    def _matmul(self, i: int, j: int) -> Step:
+        flat = self.random.random() < 0.3
+        self.text[-1] = f"matmul {i} {j} {flat}"
+
+        def step(v: list[Any]) -> Any:
+            a, b = _number(v[i]), _number(v[j])
+            if flat:
+                return np.vdot(a, a[..., ::-1])
+            return np.matmul(a, np.swapaxes(a, -1, -2)) if a.ndim > 1 else a * b.sum()
+
+        return step
+
+    def _picked(self, i: int, _: int) -> Step:
+        listed, axis = self.random.choice(([1, 0], [0, 0, -1], [[0], [1]])), -1
+        self.text[-1] = f"picked {i} {listed}"
+        return lambda v: np.take(v[i], listed, axis=axis) if v[i].ndim else v[i]
+
+    def _extent(self, i: int, _: int) -> Step:
+        by, back = self.random.choice((1, 2, 3)), self.random.random() < 0.5
+        self.text[-1] = f"index by extent {i} {by} {back}"
+
+        def step(v: list[Any]) -> Any:
+            a = v[i]
+            at = (a.shape[0] - 1) // by
+            return a[-1 - at if back else at]
+
+        return step
+
+    def _differences(self, i: int, _: int) -> Step:
+        n, axis = self.random.choice((1, 1, 2)), self.random.choice((0, -1))
+        self.text[-1] = f"diff {i} {n} {axis}"
+        return lambda v: np.diff(v[i], n, axis)
+
+    def _quantile(self, i: int, j: int) -> Step:
+        draw = self.random
+        share = draw.choice((0, 0.1, 0.5, 0.77, 1, [0.25, 0.9]))
+        several, pair = draw.random() < 0.4, self._pair(i, j)
+        self.text[-1] = f"quantile {i} {j} {share} {several}"
+
+        def step(v: list[Any]) -> Any:
+            a = _number(v[i])
+            # In an integer's own type NumPy's differences wrap.
+            a = a.astype("float64") if a.dtype.kind != "f" else a
+            if not several:
+                return np.quantile(a, share)
+            _, b = pair(v)
+            both = np.stack([a, a * 2 - 3, a[..., ::-1] if a.ndim else a])
+            return np.quantile(both, share, axis=0) + np.min(b)
+
+        return step
 
 
 def _number(a: Any) -> Any:
