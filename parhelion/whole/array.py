@@ -32,6 +32,7 @@ from parhelion.whole import (
 )
 from parhelion.whole.core import Whole, define, moved
 from parhelion.whole.elementwise import OPERATIONS, cast, clip
+from parhelion.whole.extents import extent
 from parhelion.whole.operands import constant, operand, whole_of
 from parhelion.whole.operators import ArrayLike, Operators
 from parhelion.whole.reductions import Axes
@@ -79,7 +80,7 @@ class Array(Operators):
     @property
     def shape(self) -> tuple[Any, ...]:
         """The extents, outermost first: ints where they are known while the function is
-        traced, and expressions elsewhere.
+        traced, and expressions elsewhere, which compute as Python numbers do.
 
         Known are extents of 0 and 1, those of constants, and of a last axis with at
         most 4 elements behind two others: the channels of a photograph.
@@ -533,7 +534,7 @@ def _unknown(name: str) -> TypeMismatchError:
 
 def _size(n: Node) -> Any:
     known = const_int(n)
-    return wrap(n) if known is None else known
+    return extent(n) if known is None else known
 
 
 def _coordinate(given: object) -> Node | None:

@@ -65,8 +65,11 @@ def convert(w: Whole, to: Type) -> Node:
         if constant is not None:
             return literal_as(constant, to)
         if w.trace is not None and not to.is_float() and not to.is_bool():
-            if all([isinstance(v.origin, ParamSym) for v in free_vars(value)]):
+            origins = [v.origin for v in free_vars(value)]
+            if all([isinstance(o, ParamSym) for o in origins]):
                 w.trace.fits.append(Fits(value, to, here()))
+            elif all([isinstance(o, tuple) for o in origins]):
+                w.trace.check(Fits(value, to, here()))
     return truth(value) if to.is_bool() else build.cast(to, value)
 
 

@@ -19,6 +19,7 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import a_kind
 from parhelion.lang.convert import is_literal, node_or_none
 from parhelion.whole.core import Whole, coordinate, loop_order, number
+from parhelion.whole.extents import Extent, weak_whole
 
 Names = tuple[str | None, ...]
 
@@ -68,6 +69,8 @@ def whole_of(given: object) -> Whole | None:
         return constant(given)
     if isinstance(given, str | Sequence):
         return None
+    if isinstance(given, Extent):
+        return weak_whole(given)
     node = node_or_none(given)
     if node is None or _mentions_vars(node):
         return None

@@ -17,7 +17,9 @@ from parhelion.ir.build import const_int
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import Var
+from parhelion.ir.rewrite import free_vars
 from parhelion.ir.symbols import ParamSym
+from parhelion.ir.text import text
 from parhelion.types import Type
 
 
@@ -147,31 +149,37 @@ class SameCount:
             )
 
 
-Check = SameExtent | Inside | Filled | Counted | SameCount
-
-
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """A number that is given at each call, or made of such, fits the type of what it
-    stands beside."""
+    """A number that is known at each call, as an argument or an extent is, or made of
+    such, fits the type of what it stands beside."""
 
     value: Node
     type: Type
     site: Site | None
 
+    def sizes(self) -> list[Node]:
+        """What must be known to look."""
+        return [self.value]
+
     def look(self, given: Mapping[Var, int | float]) -> None:
         """Raises LiteralError if it does not. given: the numbers of a call."""
         value = evaluate(self.value, given)
         if not self.type.can_represent(int(value)):
-            what = f"what is made of arguments, {self.value},"
-            if isinstance(self.value, Var) and isinstance(self.value.origin, ParamSym):
-                what = f"the argument {self.value.origin.name!r}"
+            origins = [v.origin for v in free_vars(self.value)]
+            made_of = "arguments" if isinstance(origins[0], ParamSym) else "extents"
+            what = f"what is made of {made_of}, {text(self.value)},"
+            if isinstance(self.value, Var) and isinstance(origins[0], ParamSym):
+                what = f"the argument {origins[0].name!r}"
             raise LiteralError(
                 f"{what} is {value}, which does not fit the"
                 f" {self.type} that it stands beside",
                 at=self.site,
                 hint="convert the array first: array.astype('int32')",
             )
+
+
+Check = SameExtent | Inside | Filled | Counted | SameCount | Fits
 
 
 @dataclass(eq=False, slots=True)

@@ -30,9 +30,14 @@ _MODES: tuple[Any, ...] = ("edge", "reflect", "symmetric", "wrap", "constant")
 _DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "float32", "bool")
 _KINDS = (
     *("binary", "binary", "weak", "unary", "where", "cast", "slice", "shift"),
-    *("pad", "reduce", "transpose", "stack", "clip"),
+    *("pad", "reduce", "transpose", "stack", "clip", "extent"),
     *("place", "reshape", "repeat", "turn", "matmul", "picked", "differences"),
-    *("quantile", "extent"),
+    *("quantile", "index_extent"),
+)
+#: Numbers that are made of an extent.
+_OF_EXTENTS: tuple[Callable[[Any], Any], ...] = (
+    *(lambda n: n, lambda n: n // 2, lambda n: n - 1, lambda n: 7 % n),
+    *(lambda n: n / 2, lambda n: 1.5 * n, lambda n: 1.0 / n),
 )
 _UNARY = ("negative", "absolute", "square", "sign", "floor", "logical_not")
 
@@ -122,6 +127,20 @@ class Drawn:
         n = self.random.choice((1, 2, 3, 7, 0.5, 1.25))
         self.text[-1] = f"weak {i} {n}"
         return lambda v: (_number(v[i]) + n) * n
+
+    def _extent(self, i: int, _: int) -> Step:
+        draw = self.random
+        name = draw.choice(("add", "multiply", "maximum", "less"))
+        axis, which = draw.randrange(self.rank), draw.randrange(len(_OF_EXTENTS))
+        self.text[-1] = f"{name} {i} and number {which} of shape[{axis}]"
+
+        def step(v: list[Any]) -> Any:
+            a = _number(v[i])
+            if axis >= a.ndim:
+                return a
+            return getattr(np, name)(a, _OF_EXTENTS[which](a.shape[axis]))
+
+        return step
 
     def _unary(self, i: int, _: int) -> Step:
         name = self.random.choice(_UNARY)
@@ -279,7 +298,7 @@ class Drawn:
         self.text[-1] = f"picked {i} {listed}"
         return lambda v: np.take(v[i], listed, axis=axis) if v[i].ndim else v[i]
 
-    def _extent(self, i: int, _: int) -> Step:
+    def _index_extent(self, i: int, _: int) -> Step:
         by, back = self.random.choice((1, 2, 3)), self.random.random() < 0.5
         self.text[-1] = f"index by extent {i} {by} {back}"
 
