@@ -406,8 +406,11 @@ def __getattr__(name: str) -> object:
         )
     if home == __name__:  # a package of its own
         return import_module(f"{home}.{name}")
-    found = globals()[name] = _shortened(getattr(import_module(home), name))
-    return found
+    module = import_module(home)
+    # All of its names: what `stream` returns is a `Stream`, which nobody asked for.
+    for one in _LATER[home.removeprefix("parhelion.")]:
+        globals()[one] = _shortened(getattr(module, one))
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

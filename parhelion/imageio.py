@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from parhelion import tracebacks as _tracebacks
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 #: Where imageio reads from and writes to: a path, a URL, bytes or an open file.
 Place: TypeAlias = "str | os.PathLike[str] | bytes | Any"
@@ -91,3 +93,6 @@ def imwrite(uri: Place, im: object, format: str | None = None, **options: Any) -
             hint=UNMASKED,
         )
     _imageio().imwrite(uri, copy_to_interleaved(im), format, **options)
+
+
+_tracebacks.shorten(globals())

@@ -19,6 +19,7 @@ from parhelion.errors import (
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
 from parhelion.shown import view
+from parhelion.tracebacks import shortened
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.decisions import Decision, Explanation, Option
@@ -307,5 +308,8 @@ class AutoSchedulerResults:
         name, count = self.scheduler_name, len(self.script.calls)
         return f"<parhelion.AutoSchedulerResults of {name}: {count} directives>"
 
+
+# It is what a method returns, and so found by no name of the package's.
+shortened(AutoSchedulerResults)
 
 __all__ = ["AutoSchedulerResults", "Scheduler"]

@@ -7,6 +7,9 @@ dask's own. It needs the extra ``dask``.
 
 from __future__ import annotations
 
+from parhelion import tracebacks as _tracebacks
 from parhelion.dask.applying import apply as apply
 from parhelion.dask.planning import Plan as Plan
 from parhelion.dask.planning import plan as plan
+
+_tracebacks.shorten(globals())

@@ -18,6 +18,7 @@ from parhelion.runtime.profile import aligned, size_text
 from parhelion.schedule.directives import DimType
 from parhelion.schedule.loopnest import loop_names
 from parhelion.shown import view
+from parhelion.tracebacks import shortened
 
 if TYPE_CHECKING:
     from parhelion.lang.given import Number
@@ -311,5 +312,8 @@ def _text(r: Report) -> str:
             out.append(f"  {advice(f.name)}")
     return "\n".join(out)
 
+
+# It is what a method returns, and so found by no name of the package's.
+shortened(Report)
 
 __all__ = ["TITLES", "FuncReport", "LoopReport", "Report", "cells_of", "report"]

@@ -33,6 +33,7 @@ from parhelion.runtime.profile_device import (
     kernels_of,
 )
 from parhelion.shown import view
+from parhelion.tracebacks import shortened
 
 #: Nanoseconds from one look at the threads to the next.
 PERIOD = 1_000_000
@@ -578,5 +579,8 @@ def collect() -> Iterator[list[Run]]:
         _WANTED.reset(token)
         wanted.close()
 
+
+# It is what a method returns, and so found by no name of the package's.
+shortened(Profile)
 
 __all__ = ["Entry", "FuncProfile", "Profile", "Run", "collect", "profile_of", "symbols"]

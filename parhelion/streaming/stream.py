@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
 from parhelion.lang.checked import a_kind
 from parhelion.lang.func import Func
 from parhelion.lang.imageparam import ImageParam
@@ -53,8 +53,10 @@ class Stream(Iterator[Any]):
     def __next__(self) -> Any:
         try:
             made = self._flow.next()
-        except BaseException:
+        except BaseException as error:
             self._flow.close()
+            if isinstance(error, HalideError):
+                error.locate(here())  # raised in a thread, which has no line
             raise
         return tuple(made) if self._several() else made[0]
 

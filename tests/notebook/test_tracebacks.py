@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion import tracebacks
+from parhelion import imageio, tracebacks
 from parhelion.errors import PACKAGE, InternalError
 from tests.support.shells import ipython
 
@@ -72,7 +72,25 @@ MISTAKES: list[Callable[[], object]] = [
     lambda: plane().compile_to_callable([], 3),  # type: ignore[arg-type]
     lambda: plane().compile_to_callable([])("no buffer"),
     lambda: hl.Array(IMAGE).foo,
+    lambda: list(plane()),
+    lambda: [1, 2][x + 1],
+    lambda: range(x + 1),
+    lambda: len(hl.Buffer(hl.UInt(8), [])),
+    lambda: list(hl.stream(lambda frame: frame, [IMAGE, IMAGE[:2]])),
+    lambda: list(hl.stream(lambda frame: frame, [IMAGE, IMAGE[:2]], queue=0)),
+    lambda: plane().profile([4, 4])["g"],
+    lambda: plane().report([4, 4])["g"],
+    lambda: imageio.imwrite("x.png", np.ma.masked_array(IMAGE, True)),
 ]
+
+
+def test_frames_of_a_stream_have_a_line() -> None:
+    """Threads find that they are wrong, and who asks for a frame is told where."""
+    for queue in (0, 2):
+        frames = hl.stream(lambda frame: frame, [IMAGE, IMAGE[:2]], queue=queue)
+        with pytest.raises(hl.BoundsError) as caught:
+            list(frames)
+        assert caught.value.at is not None and caught.value.at.file == __file__
 
 
 def user_entries(error: BaseException) -> list[str]:
