@@ -103,6 +103,18 @@ CASES = [
 BYTES = [
     *STATISTICS_OF_BYTES,
     Case("median 7", lambda a: F.median(a, 7), lambda a: cv2.medianBlur(a, 7)),
+    Case(
+        "demosaic, bilinear",
+        lambda a: F.demosaic(a, "rggb"),
+        lambda a: cv2.cvtColor(a, cv2.COLOR_BayerRGGB2RGB),
+        grey=True,
+    ),
+    Case(
+        "demosaic, edge_aware",
+        lambda a: F.demosaic(a, "rggb", "edge_aware"),
+        lambda a: cv2.cvtColor(a, cv2.COLOR_BayerRGGB2RGB_EA),
+        grey=True,
+    ),
     Case("edge map", _edges, _cv_edges, chain=True),
     Case("tone curve of a median", _toned, _cv_toned, 1, chain=True),
 ]

@@ -12,6 +12,7 @@ from parhelion.filters.bilateral import bilateral as bilateral
 from parhelion.filters.colours import convert_color as convert_color
 from parhelion.filters.corners import harris as harris
 from parhelion.filters.corners import min_eigenvalue as min_eigenvalue
+from parhelion.filters.demosaicing import demosaic as demosaic
 from parhelion.filters.distances import distance_transform as distance_transform
 from parhelion.filters.guided import guided as guided
 from parhelion.filters.histograms import equalize_hist as equalize_hist

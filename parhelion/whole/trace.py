@@ -150,6 +150,27 @@ class SameCount:
 
 
 @dataclass(frozen=True, slots=True)
+class Enough:
+    """An axis has so many elements at least. what: who asks for them, a sentence's
+    beginning."""
+
+    what: str
+    least: int
+    extent: Node
+    site: Site | None
+
+    def sizes(self) -> list[Node]:
+        """What must be known to look."""
+        return [self.extent]
+
+    def look(self, sizes: Mapping[Var, int]) -> None:
+        """Raises BoundsError if it has fewer."""
+        n = value_of(self.extent, sizes)
+        if n < self.least:
+            raise BoundsError(f"{self.what} {n}", at=self.site)
+
+
+@dataclass(frozen=True, slots=True)
 class Fits:
     """A number that is known at each call, as an argument or an extent is, or made of
     such, fits the type of what it stands beside."""
@@ -179,7 +200,7 @@ class Fits:
             )
 
 
-Check = SameExtent | Inside | Filled | Counted | SameCount | Fits
+Check = SameExtent | Inside | Filled | Counted | Enough | SameCount | Fits
 
 
 @dataclass(eq=False, slots=True)
@@ -225,6 +246,7 @@ def shape_of(
 __all__ = [
     "Check",
     "Counted",
+    "Enough",
     "Filled",
     "Fits",
     "Inside",

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 
 import parhelion as hl
+from parhelion.interp import interpret
+from parhelion.whole.core import loop_order
 
 Pixels = np.ndarray[Any, np.dtype[Any]]
 
@@ -70,3 +72,13 @@ def fused(call: Callable[[Any], Any], image: Pixels) -> None:
 
         found = planar(np.ascontiguousarray(image.transpose(2, 0, 1)))
         same(found.transpose(1, 2, 0), call(image))
+
+
+def interpreted(made: hl.Array, wanted: Pixels) -> None:
+    """The reference interpreter finds the same pixels of an Array, which is made of
+    ones that are known."""
+    order = loop_order(made._whole.shape)
+    last = wanted.ndim - 1
+    region = [(0, wanted.shape[last - p]) for p in order]
+    (found,) = interpret(made.func._function, region)
+    same(found.transpose([order.index(last - k) for k in range(last + 1)]), wanted)
