@@ -7,7 +7,7 @@ import numpy as np
 
 import parhelion as hl
 from benchmarks.filters.case import Case, Pixels
-from benchmarks.filters.edges import EDGES
+from benchmarks.filters.edges import EDGES, EDGES_OF_BYTES
 from benchmarks.filters.statistics import STATISTICS, STATISTICS_OF_BYTES
 
 
@@ -102,6 +102,7 @@ CASES = [
 #: Of uint8 alone.
 BYTES = [
     *STATISTICS_OF_BYTES,
+    *EDGES_OF_BYTES,
     Case("median 7", lambda a: F.median(a, 7), lambda a: cv2.medianBlur(a, 7)),
     Case(
         "demosaic, bilinear",

@@ -1,4 +1,4 @@
-"""Filters that smooth images but at their edges."""
+"""Filters that smooth images but at their edges, and such that find these."""
 
 from __future__ import annotations
 
@@ -27,5 +27,18 @@ def _bilateral(d: int) -> Case:
 
 
 EDGES = [_bilateral(d) for d in (5, 9, 15)]
+#: Of uint8 alone.
+EDGES_OF_BYTES = [
+    Case(
+        "canny, 3",
+        lambda a: F.canny(a, 100, 200),
+        lambda a: cv2.Canny(a, 100, 200),
+    ),
+    Case(
+        "canny, 5, l2",
+        lambda a: F.canny(a, 800, 1600, 5, True),
+        lambda a: cv2.Canny(a, 800, 1600, apertureSize=5, L2gradient=True),
+    ),
+]
 
-__all__ = ["EDGES"]
+__all__ = ["EDGES", "EDGES_OF_BYTES"]

@@ -14,6 +14,7 @@ from parhelion.filters.corners import harris as harris
 from parhelion.filters.corners import min_eigenvalue as min_eigenvalue
 from parhelion.filters.demosaicing import demosaic as demosaic
 from parhelion.filters.distances import distance_transform as distance_transform
+from parhelion.filters.edges import canny as canny
 from parhelion.filters.guided import guided as guided
 from parhelion.filters.histograms import equalize_hist as equalize_hist
 from parhelion.filters.histograms import histogram as histogram

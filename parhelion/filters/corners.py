@@ -156,7 +156,7 @@ def _matrix(
     """The sums of dx * dx, dx * dy and dy * dy over windows."""
     to = float_for(image.type).to_numpy()
     p = plane(image, apart, border, value, what, size // 2)
-    dx, dy = [g.astype(to) for g in _gradients(p, size)]
+    dx, dy = [g.astype(to) for g in gradients(p, size)]
     # What OpenCV divides gradients by.
     by = (1 << (size - 1)) * block * (255 if image.type is UInt(8) else 1)
     ones, scale = (1,) * block, to.type(1 / by**2)
@@ -170,7 +170,7 @@ def _matrix(
     return summed(dx * dx), summed(dx * dy), summed(dy * dy)
 
 
-def _gradients(p: Plane, size: int) -> list[Array]:
+def gradients(p: Plane, size: int) -> list[Array]:
     """The derivatives across and down, as a stage."""
     smooth, slope = derivative(size, 0), derivative(size, 1)
     own, first = p.whole.type, -(size // 2)
@@ -211,4 +211,4 @@ def _products(product: Array, apart: int, border: str, what: str, reach: int) ->
     return Plane(source.rows(), whole, y, x, apart, source)
 
 
-__all__ = ["harris", "min_eigenvalue"]
+__all__ = ["gradients", "harris", "min_eigenvalue"]
