@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from parhelion.dataclass import dataclass
+from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import (
     TRUE,
     add,
@@ -50,8 +51,9 @@ from parhelion.ir.expr import (
     Select,
     Sub,
 )
-from parhelion.ir.function import Function
+from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import Rewriter, nodes
+from parhelion.ir.text import brief
 from parhelion.types import BOOL, Type
 
 Values = tuple[Expr, ...]
@@ -100,6 +102,42 @@ def fold_of(
     if len(found) > 1 and any(not is_true(p.counts) for p in found):
         return None  # The values would begin at different iterations.
     return _combined(found, values)
+
+
+def not_associative(function: Function, d: Definition, what: str) -> ScheduleError:
+    """The error that says why an update is not folded in parts. what: who asks for
+    that, as messages call it."""
+    shown = ", ".join([brief(v, 70) for v in d.values])
+    detail = f"the update is {function.label}[…] = {shown}"
+    if any(
+        isinstance(v, Intrinsic) and v.op == "saturating_add" and v.type.is_int()
+        for v in d.values
+    ):
+        detail += (
+            "\nsigned sums that saturate are not associative: (100 + 100) + -100 is 27"
+            " in 8 bits, 100 + (100 + -100) is 100"
+        )
+    if fold_of(function, d.args, d.values, numbers=True) is not None:
+        detail += (
+            "\na NaN would replace the old value, and be replaced by what comes next:"
+            " where it stands decides the result"
+        )
+        return ScheduleError(
+            f"{what}: among floats the update is not associative",
+            at=here(),
+            detail=detail,
+            hint=f"max({function.label}[…], e), min({function.label}[…], e) and"
+            " select(e < old, e, old) take numbers only",
+        )
+    return ScheduleError(
+        f"{what}: the update is not known to fold with an associative operation",
+        at=here(),
+        detail=detail,
+        hint="each value must be the old one at the same place, folded by +, *, min,"
+        " max, &, |, ^ or an unsigned saturating_add with something that does not read"
+        f" {function.label}; or several values must be replaced together where one of"
+        " them is less or greater; or two must be the product of complex numbers",
+    )
 
 
 def _calls(function: Function, e: Expr) -> set[FuncCall]:
@@ -507,4 +545,4 @@ def _is_imaginary(e: Expr, a: Expr, b: Expr, c: Expr, d: Expr) -> bool:
     )
 
 
-__all__ = ["OPERATIONS", "AssociativeFold", "fold_of"]
+__all__ = ["OPERATIONS", "AssociativeFold", "fold_of", "not_associative"]

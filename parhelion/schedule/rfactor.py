@@ -47,10 +47,9 @@ from parhelion.ir.function import (
 from parhelion.ir.names import unique_name, wished
 from parhelion.ir.rewrite import Rewriter
 from parhelion.ir.stmt import ForKind
-from parhelion.ir.text import brief
 from parhelion.schedule import deps, rules
 from parhelion.schedule.args import is_rvar
-from parhelion.schedule.associativity import AssociativeFold, fold_of
+from parhelion.schedule.associativity import AssociativeFold, fold_of, not_associative
 from parhelion.schedule.branches import path_of
 from parhelion.schedule.directives import (
     Dim,
@@ -105,7 +104,8 @@ def _rfactor(function: Function, stage: int, kept: Kept) -> Function:
     d = _checked(function, stage, kept)
     fold = fold_of(function, d.args, d.values)
     if fold is None or any(deps.self_calls(function, d.guard)):
-        raise _not_associative(function, stage, d)
+        label = rules.stage_label(function, stage)
+        raise not_associative(function, d, f"{label}.rfactor")
     _check_order(function, stage, d, [r for r, _ in kept], fold)
     for p in d.schedule.prefetches:
         rules.warn(
@@ -175,42 +175,6 @@ def _checked(function: Function, stage: int, kept: Kept) -> Definition:
                 hint=f"take a new Var to stand for {var_label(r)}",
             )
     return d
-
-
-def _not_associative(function: Function, stage: int, d: Definition) -> ScheduleError:
-    shown = ", ".join([brief(v, 70) for v in d.values])
-    detail = f"the update is {function.name}[…] = {shown}"
-    if any(
-        isinstance(v, Intrinsic) and v.op == "saturating_add" and v.type.is_int()
-        for v in d.values
-    ):
-        detail += (
-            "\nsigned sums that saturate are not associative: (100 + 100) + -100 is 27"
-            " in 8 bits, 100 + (100 + -100) is 100"
-        )
-    if fold_of(function, d.args, d.values, numbers=True) is not None:
-        detail += (
-            "\na NaN would replace the old value, and be replaced by what comes next:"
-            " where it stands decides the result"
-        )
-        return ScheduleError(
-            f"{rules.stage_label(function, stage)}.rfactor: among floats the update is"
-            " not associative",
-            at=here(),
-            detail=detail,
-            hint=f"max({function.name}[…], e), min({function.name}[…], e) and"
-            " select(e < old, e, old) take numbers only",
-        )
-    return ScheduleError(
-        f"{rules.stage_label(function, stage)}.rfactor: the update is not known to fold"
-        " with an associative operation",
-        at=here(),
-        detail=detail,
-        hint="each value must be the old one at the same place, folded by +, *, min,"
-        " max, &, |, ^ or an unsigned saturating_add with something that does not read"
-        f" {function.name}; or several values must be replaced together where one of"
-        " them is less or greater; or two must be the product of complex numbers",
-    )
 
 
 def _check_order(
