@@ -1,8 +1,9 @@
 """Images that are larger than memory, or computed on several machines, through dask.
 
 ``import parhelion.dask as hd`` gives `apply`, which makes a lazy dask array of a
-pipeline and dask arrays, and `plan`, which says what that would read. Distribution is
-dask's own. It needs the extra ``dask``.
+pipeline and dask arrays, `reduce`, which does so where images are folded as a whole,
+and `plan`, which says what `apply` would read. Distribution is dask's own. It needs the
+extra ``dask``.
 """
 
 from __future__ import annotations
@@ -11,5 +12,6 @@ from parhelion import tracebacks as _tracebacks
 from parhelion.dask.applying import apply as apply
 from parhelion.dask.planning import Plan as Plan
 from parhelion.dask.planning import plan as plan
+from parhelion.dask.reducing import reduce as reduce
 
 _tracebacks.shorten(globals())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, TypeAlias
 
 import dask.array as da
@@ -11,11 +12,13 @@ import numpy as np
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-from parhelion.dask.asked import Params
+from parhelion.dask.asked import Asked, Params
+from parhelion.dask.chunks import Chunks
 from parhelion.dask.compiled import compute, cut
-from parhelion.dask.jobs import Cutter
+from parhelion.dask.jobs import Cut, Cutter
 from parhelion.dask.preparing import Prepared, Wishes, prepare
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.symbols import BufferSym
 
 #: A shape or an origin; a list has one for each output value.
 Numbers: TypeAlias = "tuple[int, ...] | list[tuple[int, ...]] | None"
@@ -79,22 +82,27 @@ def apply(
     >>> out.chunks, out.compute().tolist()
     (((2, 2, 2),), [1, 2, 4, 6, 8, 9])
     """
+    check_threads(threads)
+    wishes = Wishes(shape, dtype, chunks, rechunk, origin, memory, workers, axes)
+    found, parts = prepare(pipeline, arrays, params, wishes)
+    made: dict[int, da.Array] = {}
+    for part in parts:
+        made |= arrays_of(part, threads)
+    out = tuple([made[k] for k in range(len(found.targets))])
+    return out[0] if len(out) == 1 else out
+
+
+def check_threads(threads: object) -> None:
+    """Raises ScheduleError for what is no number of threads."""
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise ScheduleError(
             f"threads is the most threads of one chunk, 1 or more, or None for all, not"
             f" {threads!r:.60}",
             at=here(),
         )
-    wishes = Wishes(shape, dtype, chunks, rechunk, origin, memory, workers, axes)
-    found, parts = prepare(pipeline, arrays, params, wishes)
-    made: dict[int, da.Array] = {}
-    for part in parts:
-        made |= _arrays(part, threads)
-    out = tuple([made[k] for k in range(len(found.targets))])
-    return out[0] if len(out) == 1 else out
 
 
-def _arrays(prepared: Prepared, threads: int | None) -> dict[int, da.Array]:
+def arrays_of(prepared: Prepared, threads: int | None) -> dict[int, da.Array]:
     """The outputs of one part, by their places among all."""
     part = prepared.part
     found = part.asked
@@ -110,46 +118,68 @@ def _arrays(prepared: Prepared, threads: int | None) -> dict[int, da.Array]:
     code, small = f"compiled-{name}", f"halo-{name}"
     graph: dict[Any, Any] = {code: value}
     cutter = Cutter(part)
-    known: dict[Any, Any] = {}
+    blocks = Blocks(found, small, graph)
     for place, box in part.boxes():
         job, cuts = cutter.job(place, box)
-        blocks: list[list[Any]] = []
-        for own in cuts:
-            keys: list[Any] = []
-            for one in own:
-                block = (found.arrays[one.image].name, *one.block)
-                if not one.small:
-                    keys.append(block)
-                    continue
-                same = block, tuple([(s.start, s.stop) for s in one.piece.taken])
-                key = known.get(same)
-                if key is None:
-                    key = known[same] = (small, len(known))
-                    graph[key] = (cut, block, one.piece)
-                keys.append(key)
-            blocks.append(keys)
-        graph[name, *part.in_array(place)] = (compute, code, job, blocks)
+        task = (compute, code, job, blocks.of(cuts))
+        graph[name, *part.in_array(place)] = task
     order = part.orders[len(found.arrays)]
     chunks = tuple([part.chunks[order.index(a)] for a in range(len(order))])
     depends: Any = list({a.name: a for a in found.arrays}.values())
     layer = HighLevelGraph.from_collections(name, graph, dependencies=depends)
-    types = [found.targets[v].type.to_numpy() for v in part.values]
-    if len(part.values) == 1:
-        return {part.values[0]: _array(layer, name, chunks, types[0])}
-    out: dict[int, da.Array] = {}
+    targets = [found.targets[v] for v in part.values]
+    return dict(zip(part.values, values_of(layer, name, chunks, targets), strict=True))
+
+
+def values_of(
+    layer: HighLevelGraph, name: str, chunks: Chunks, targets: Sequence[BufferSym]
+) -> list[da.Array]:
+    """The arrays of the values that the tasks of a layer compute: of several, each task
+    has a tuple."""
+    types = [t.type.to_numpy() for t in targets]
+    if len(targets) == 1:
+        return [_array(layer, name, chunks, types[0])]
+    out: list[da.Array] = []
     layers: Mapping[str, Any] = dict(layer.layers)
-    for k, (v, dtype) in enumerate(zip(part.values, types, strict=True)):
-        own_name = f"{found.targets[v].name}-{name}"
+    for k, (target, dtype) in enumerate(zip(targets, types, strict=True)):
+        own_name = f"{target.name}-{name}"
+        places = product(*[range(len(sizes)) for sizes in chunks])
         taken: dict[Any, Any] = {
-            (own_name, *key[1:]): (operator.getitem, key, k)
-            for key in graph
-            if isinstance(key, tuple) and key[0] == name
+            (own_name, *place): (operator.getitem, (name, *place), k)
+            for place in places
         }
         several = HighLevelGraph(
             {**layers, own_name: taken}, {**layer.dependencies, own_name: {name}}
         )
-        out[v] = _array(several, own_name, chunks, dtype)
+        out.append(_array(several, own_name, chunks, dtype))
     return out
+
+
+class Blocks:
+    """The keys of what chunks read. Small parts of blocks are tasks of their own, which
+    chunks share.
+
+    small: the name of these tasks. graph: where they are written.
+    """
+
+    def __init__(self, found: Asked, small: str, graph: dict[Any, Any]) -> None:
+        self._found, self._small, self._graph = found, small, graph
+        self._known: dict[Any, Any] = {}
+
+    def of(self, cuts: Sequence[Sequence[Cut]]) -> list[list[Any]]:
+        """The keys of the parts of each image."""
+        return [[self._key(one) for one in own] for own in cuts]
+
+    def _key(self, one: Cut) -> Any:
+        block = (self._found.arrays[one.image].name, *one.block)
+        if not one.small:
+            return block
+        same = block, tuple([(s.start, s.stop) for s in one.piece.taken])
+        key = self._known.get(same)
+        if key is None:
+            key = self._known[same] = (self._small, len(self._known))
+            self._graph[key] = (cut, block, one.piece)
+        return key
 
 
 def _array(graph: Any, name: str, chunks: Any, dtype: np.dtype[Any]) -> da.Array:
@@ -157,4 +187,4 @@ def _array(graph: Any, name: str, chunks: Any, dtype: np.dtype[Any]) -> da.Array
     return da.Array(graph, name, chunks, dtype=dtype, meta=meta)
 
 
-__all__ = ["apply"]
+__all__ = ["Blocks", "Numbers", "apply", "arrays_of", "check_threads", "values_of"]

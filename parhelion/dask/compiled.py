@@ -59,9 +59,10 @@ class Job:
     label: what messages call the chunk. asked: the region of the outputs. written: of
     each output, the region that is computed. needed: the region of each image.
     pieces: of each image, what it is put together from.
+    numbers: stand in place of as many of the first scalars.
     """
 
-    __slots__ = ("asked", "label", "needed", "pieces", "written")
+    __slots__ = ("asked", "label", "needed", "numbers", "pieces", "written")
 
     def __init__(
         self,
@@ -70,13 +71,15 @@ class Job:
         written: Sequence[Box],
         needed: Sequence[Box],
         pieces: Sequence[Sequence[Piece]],
+        numbers: Sequence[int] = (),
     ) -> None:
         self.label, self.asked = label, asked
         self.written, self.needed, self.pieces = written, needed, pieces
+        self.numbers = numbers
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = (self.label, self.asked, self.written, self.needed, self.pieces)
-        return Job, given
+        return Job, (*given, self.numbers)
 
 
 class Compiled:
@@ -160,7 +163,8 @@ class Compiled:
             [*images, *made], [*job.needed, *job.written], self.orders, strict=True
         )
         buffers = [_buffer(array, box, order) for array, box, order in given]
-        arguments = [*buffers[:count], *self.scalars, *self.constants, *buffers[count:]]
+        scalars = [*job.numbers, *self.scalars[len(job.numbers) :]]
+        arguments = [*buffers[:count], *scalars, *self.constants, *buffers[count:]]
         if all([array.size for array in made]):
             most, line = self.threads, self.site
             limit = nullcontext() if most is None else limit_threads(most)
@@ -189,7 +193,7 @@ def _gathered(
     """The part of an image, put together."""
     shape = tuple([box[order.index(a)][1] for a in range(len(order))])
     if len(pieces) == 1:
-        return np.ascontiguousarray(np.asarray(blocks[0])[pieces[0].taken], dtype)
+        return np.asarray(np.asarray(blocks[0])[pieces[0].taken], dtype, order="C")
     made = np.empty(shape, dtype)
     for piece, block in zip(pieces, blocks, strict=True):
         made[piece.into] = block[piece.taken]

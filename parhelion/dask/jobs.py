@@ -80,8 +80,13 @@ class Cutter:
         for k, (array, region) in enumerate(
             zip(part.asked.arrays, needed, strict=True)
         ):
-            if any([n == 0 for _, n in region]) or 0 in [n for _, n in box]:
+            if 0 in [n for _, n in box]:
                 region = needed[k] = [(0, 0)] * len(region)
+            if 0 in [n for _, n in region]:
+                # Where it begins is kept, as an image of no pixels covers that alone.
+                cuts.append([])
+                pieces.append([])
+                continue
             order = part.orders[k]
             axes = [region[order.index(a)] for a in range(len(order))]
             for a, ((lo, n), extent) in enumerate(zip(axes, array.shape, strict=True)):

@@ -8,6 +8,7 @@ are numbers, which are remembered by what of the chunk they depend on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from parhelion.dask.sized import Sized
@@ -49,11 +50,11 @@ class Needs:
 
     def __init__(
         self,
-        copy: Sized,
+        sized: Sized,
         runner: Runner,
         values: Mapping[BufferSym | ParamSym, Any],
     ) -> None:
-        self.copy = copy
+        self.copy = sized
         self.runner = runner
         runner.refresh()
         plain = runner.variant({})
@@ -62,6 +63,14 @@ class Needs:
         self._guarded: _Code | None = None
         self._looked = False
         self._variant: Variant = plain
+
+    def given(self, values: Mapping[BufferSym | ParamSym, Any]) -> Needs:
+        """The same for other values of some Params."""
+        made = copy(self)
+        made._known = Bindings(values, self._known)
+        made._plain = self._plain.given(made)
+        made._guarded, made._looked = None, False
+        return made
 
     def written(self, box: Box) -> list[Box]:
         """The regions of the outputs that the code computes when `box` is asked for:
@@ -125,10 +134,17 @@ class _Code:
                 for var, extent in ((dim.min, False), (dim.extent, True)):
                     if isinstance(var, Var):
                         self._places[var] = k, d, extent
+        self._lowered = lowered
         self._env = _environment(needs._known, lowered)
         self._memory: dict[tuple[object, ...], int] = {}
         self.required = {b: self._ends(r) for b, r in lowered.required.items()}
         self._written = {b: self._ends(r) for b, r in lowered.written.items()}
+
+    def given(self, needs: Needs) -> _Code:
+        """The same with the values that `needs` knows."""
+        made = copy(self)
+        made._env, made._memory = _environment(needs._known, self._lowered), {}
+        return made
 
     def _ends(self, regions: Sequence[Region]) -> list[tuple[_End, _End]]:
         return [(self._end(r.min), self._end(r.max)) for r in regions]

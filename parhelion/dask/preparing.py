@@ -91,6 +91,11 @@ def prepare(
     what `apply` raises."""
     found = asked(what, arrays, params, wishes.axes)
     check_defined(found)
+    return found, prepare_asked(found, wishes)
+
+
+def prepare_asked(found: Asked, wishes: Wishes) -> list[Prepared]:
+    """Returns the outputs by shape and chunks, in parts. Raises what `apply` raises."""
     count = len(found.targets)
     shapes = [_shape(found, k, one) for k, one in enumerate(_each(wishes.shape, count))]
     _check_types(found, _each(wishes.dtype, count))
@@ -126,7 +131,7 @@ def prepare(
         made.append(
             _prepared(found, ks, shapes[ks[0]], origins[ks[0]], chunks[ks[0]], wishes)
         )
-    return found, made
+    return made
 
 
 def _each(given: Any, count: int) -> list[Any]:
@@ -150,6 +155,8 @@ def _shape(found: Asked, k: int, given: Any) -> tuple[int, ...]:
     if given is None:
         if known is not None:
             return known
+        if not rank:
+            return ()
         for array in found.arrays:
             if array.ndim == rank:
                 return tuple([int(n) for n in array.shape])
@@ -246,7 +253,7 @@ def _prepared(
     grid = Grid(
         tuple([shape[a] for a in order]), tuple([origin[a] for a in order]), itemsize
     )
-    most = None if wishes.memory is None else _bytes(wishes.memory)
+    most = None if wishes.memory is None else byte_count(wishes.memory)
     workers = wishes.workers or os.cpu_count() or 1
     images = [
         (_turned(array.chunks, own), array.dtype.itemsize)
@@ -278,7 +285,8 @@ def _turned(chunks: Chunks, order: Sequence[int]) -> Chunks:
     return tuple([chunks[a] for a in order])
 
 
-def _bytes(given: int | str) -> int:
+def byte_count(given: int | str) -> int:
+    """The bytes of a memory limit. Raises TypeMismatchError for what is none."""
     try:
         return int(parse_bytes(given))
     except ValueError:
@@ -388,4 +396,12 @@ def largest_chunk(part: Part, itemsizes: Sequence[int]) -> tuple[int, int, Box]:
     return read, written, box
 
 
-__all__ = ["Prepared", "Wishes", "largest_chunk", "prepare"]
+__all__ = [
+    "Prepared",
+    "Wishes",
+    "byte_count",
+    "largest_chunk",
+    "needs_all",
+    "prepare",
+    "prepare_asked",
+]

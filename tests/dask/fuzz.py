@@ -3,7 +3,8 @@
 ``python -m tests.dask.fuzz --cases 500 --seed 1``. A case is a few Funcs over one to
 three images with borders: stencils of any reach, reductions over windows, scalings by
 small ratios, transposes and flips, tables that pixels index, Tuples, and scans along an
-axis; schedules at random; chunks of any size, most of them smaller than the halo.
+axis; schedules at random; chunks of any size, most of them smaller than the halo. After
+them come a quarter as many reductions over whole images (`tests.dask.fuzz_folds`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 import parhelion as hl
 import parhelion.dask as hd
+from tests.dask import fuzz_folds
 
 x, y = hl.vars("x y")
 B = hl.BoundaryConditions
@@ -237,9 +239,11 @@ def main() -> int:
     given = parser.parse_args()
     counts: dict[str, int] = {}
     wrong = 0
-    for k in range(given.cases):
+    cases = [(check, k) for k in range(given.cases)]
+    cases += [(fuzz_folds.check, k) for k in range(given.cases // 4)]
+    for one, k in cases:
         try:
-            came_to = check(given.seed * 1_000_000 + k)
+            came_to = one(given.seed * 1_000_000 + k)
         except AssertionError as error:
             print(error, file=sys.stderr)
             came_to = "wrong"
