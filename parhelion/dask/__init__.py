@@ -2,8 +2,8 @@
 
 ``import parhelion.dask as hd`` gives `apply`, which makes a lazy dask array of a
 pipeline and dask arrays, `reduce`, which does so where images are folded as a whole,
-and `plan`, which says what `apply` would read. Distribution is dask's own. It needs the
-extra ``dask``.
+`scan` and `iir`, which filter recursively, and `plan`, which says what `apply` would
+read. Distribution is dask's own. It needs the extra ``dask``.
 """
 
 from __future__ import annotations
@@ -13,5 +13,7 @@ from parhelion.dask.applying import apply as apply
 from parhelion.dask.planning import Plan as Plan
 from parhelion.dask.planning import plan as plan
 from parhelion.dask.reducing import reduce as reduce
+from parhelion.dask.scanning import iir as iir
+from parhelion.dask.scanning import scan as scan
 
 _tracebacks.shorten(globals())

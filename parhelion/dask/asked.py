@@ -133,7 +133,7 @@ def _by_image(
                     at=here(),
                     legal=[s.name for s in symbols],
                 )
-            found[sym] = _dask(array, sym.name)
+            found[sym] = dask_array(array, sym.name)
         wanted = [s for s in symbols if s not in found]
         missing = [s for s in wanted if SET.of(s) is None]
         if missing:
@@ -146,7 +146,9 @@ def _by_image(
     free = [s for s in symbols if SET.of(s) is None]
     for taken in (symbols, free):
         if len(taken) == len(arrays):
-            return {s: _dask(a, s.name) for s, a in zip(taken, arrays, strict=True)}
+            return {
+                s: dask_array(a, s.name) for s, a in zip(taken, arrays, strict=True)
+            }
     names_of = ", ".join([s.name for s in symbols]) or "none"
     raise TypeMismatchError(
         f"the pipeline has {len(symbols)} ImageParams ({names_of}), of which"
@@ -156,7 +158,7 @@ def _by_image(
     )
 
 
-def _dask(given: object, name: str) -> da.Array:
+def dask_array(given: object, name: str) -> da.Array:
     """A dask array of whatever is one. Raises BoundsError for unknown chunks."""
     array: Any = np.asarray(given) if isinstance(given, Buffer) else given
     if not isinstance(array, da.Array):
@@ -249,7 +251,7 @@ def _of_function(
         if isinstance(one, int | float | bool | np.generic):
             values.append(one)
             continue
-        array = _dask(one, f"argument {k}")
+        array = dask_array(one, f"argument {k}")
         whole = _stand_in(array.shape, array.dtype)
         stood[id(whole)] = array
         values.append(whole)
@@ -333,4 +335,4 @@ def check_defined(found: Asked) -> None:
         )
 
 
-__all__ = ["Asked", "Params", "asked", "check_defined"]
+__all__ = ["Asked", "Params", "asked", "check_defined", "dask_array"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import dask.array as da
 from dask.base import tokenize
+from dask.graph_manipulation import clone
 from dask.highlevelgraph import HighLevelGraph
 
 from parhelion.dask.applying import (
@@ -78,7 +79,9 @@ def reduce(
     folded by itself, by the user's own update over that part of the RDom, and the
     results are merged as a tree, by the associative operation that the compiler proves,
     as `rfactor` does. What depends on the merged result, as pixels that are equalised
-    by a histogram, comes in a second pass.
+    by a histogram, comes in a second pass. That reads the image again, so that it is
+    never in memory as a whole; what is expensive to compute is better stored or
+    `persist`-ed first.
 
     Integers are the same as of one run on the whole arrays, whatever the chunks are;
     of the places of equal extremes the first is taken, as there. Sums and products of
@@ -122,6 +125,10 @@ def reduce(
         update = _folding(found, function, images)
         if update is not None:
             found = _taken_out(found, function, update, wishes, threads, split_every)
+            # What has been folded is let go, and read again for what depends on the
+            # result: all of the image would wait for it in memory.
+            again = [clone(a) for a in found.arrays[:images]]
+            found = replace(found, arrays=(*again, *found.arrays[images:]))
             folded += 1
     if not folded:
         names = ", ".join([repr(f.label) for f in found.outputs])

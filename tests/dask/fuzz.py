@@ -4,7 +4,8 @@
 three images with borders: stencils of any reach, reductions over windows, scalings by
 small ratios, transposes and flips, tables that pixels index, Tuples, and scans along an
 axis; schedules at random; chunks of any size, most of them smaller than the halo. After
-them come a quarter as many reductions over whole images (`tests.dask.fuzz_folds`).
+them come a quarter as many reductions over whole images (`tests.dask.fuzz_folds`), and
+recursive filters (`tests.dask.fuzz_scans`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 import parhelion as hl
 import parhelion.dask as hd
-from tests.dask import fuzz_folds
+from tests.dask import fuzz_folds, fuzz_scans
 
 x, y = hl.vars("x y")
 B = hl.BoundaryConditions
@@ -241,6 +242,7 @@ def main() -> int:
     wrong = 0
     cases = [(check, k) for k in range(given.cases)]
     cases += [(fuzz_folds.check, k) for k in range(given.cases // 4)]
+    cases += [(fuzz_scans.check, k) for k in range(given.cases // 4)]
     for one, k in cases:
         try:
             came_to = one(given.seed * 1_000_000 + k)
