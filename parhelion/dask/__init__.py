@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from parhelion import tracebacks as _tracebacks
 from parhelion.dask.applying import apply as apply
+from parhelion.dask.named import apply_named as apply_named
 from parhelion.dask.planning import Plan as Plan
 from parhelion.dask.planning import plan as plan
 from parhelion.dask.reducing import reduce as reduce
 from parhelion.dask.scanning import iir as iir
 from parhelion.dask.scanning import scan as scan
+from parhelion.dask.sources import open_image as open_image
+from parhelion.dask.storing import Stored as Stored
+from parhelion.dask.storing import to_zarr as to_zarr
 
 _tracebacks.shorten(globals())

@@ -18,6 +18,7 @@ from parhelion.dask.compiled import compute, cut
 from parhelion.dask.jobs import Cut, Cutter
 from parhelion.dask.preparing import Prepared, Wishes, prepare
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.names import wished
 from parhelion.ir.symbols import BufferSym
 
 #: A shape or an origin; a list has one for each output value.
@@ -114,7 +115,9 @@ def arrays_of(prepared: Prepared, threads: int | None) -> dict[int, da.Array]:
         part.grid.shape,
         part.grid.origin,
     )
-    name = f"{found.name}-{token}"
+    # Without the number that makes it unique in this process: a later run is to know
+    # its own results again.
+    name = f"{wished(found.name)}-{token}"
     code, small = f"compiled-{name}", f"halo-{name}"
     graph: dict[Any, Any] = {code: value}
     cutter = Cutter(part)
@@ -142,7 +145,7 @@ def values_of(
     out: list[da.Array] = []
     layers: Mapping[str, Any] = dict(layer.layers)
     for k, (target, dtype) in enumerate(zip(targets, types, strict=True)):
-        own_name = f"{target.name}-{name}"
+        own_name = f"{wished(target.func.label)}.{k}-{name}"
         places = product(*[range(len(sizes)) for sizes in chunks])
         taken: dict[Any, Any] = {
             (own_name, *place): (operator.getitem, (name, *place), k)

@@ -41,6 +41,7 @@ from parhelion.dataclass import dataclass
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Function
+from parhelion.ir.names import wished
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.boxes import Box
@@ -65,9 +66,11 @@ def reduce(
     shape: Numbers = None,
     dtype: Any = None,
     chunks: Any = None,
+    rechunk: str | None = None,
     origin: Numbers = None,
     axes: str | None = None,
     memory: int | str | None = None,
+    workers: int | None = None,
     threads: int | None = 1,
     split_every: int = 4,
 ) -> Any:
@@ -89,8 +92,9 @@ def reduce(
     ``(n + d) * eps * sum(abs(terms))`` of the exact sum, for chunks of n points and
     merges d deep.
 
-    pipeline, arrays, params, shape, dtype, chunks, origin, axes and threads: as in
-    `apply`. `shape` is () for a Func without dimensions.
+    pipeline, arrays, params, shape, dtype, chunks, rechunk, origin, axes, workers and
+    threads: as in `apply`; the chunks are those of the result. `shape` is () for a Func
+    without dimensions.
     memory: the most bytes that the fold of a part may read and write; parts are made
     smaller until they fit. Also that of the chunks of the second pass.
     split_every: how many results one task merges, 2 or more.
@@ -116,7 +120,7 @@ def reduce(
             f" {split_every!r:.60}",
             at=here(),
         )
-    wishes = Wishes(shape, dtype, chunks, None, origin, memory, None, axes)
+    wishes = Wishes(shape, dtype, chunks, rechunk, origin, memory, workers, axes)
     found = asked(pipeline, arrays, params, axes)
     check_defined(found)
     found = copied(found, found.outputs)
@@ -127,7 +131,7 @@ def reduce(
             found = _taken_out(found, function, update, wishes, threads, split_every)
             # What has been folded is let go, and read again for what depends on the
             # result: all of the image would wait for it in memory.
-            again = [clone(a) for a in found.arrays[:images]]
+            again = [clone(a, seed=folded) for a in found.arrays[:images]]
             found = replace(found, arrays=(*again, *found.arrays[images:]))
             folded += 1
     if not folded:
@@ -317,7 +321,7 @@ def _folded(
         tiles,
         split_every,
     )
-    name = f"{found.name}-{token}"
+    name = f"{wished(found.name)}-{token}"
     code, merge, one, some = [
         f"{what}-{name}" for what in ("compiled", "merger", "fold", "merge")
     ]

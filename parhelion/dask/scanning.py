@@ -22,6 +22,7 @@ from parhelion.dask.tails import (
     states_left,
 )
 from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
+from parhelion.ir.names import wished
 from parhelion.lang.checked import boolean
 from parhelion.lang.func import Func
 from parhelion.recfilter.filters import check_border_name
@@ -121,7 +122,7 @@ def scan(
             forward, back = f.constants()
             own.append(LineFilter(tuple(forward), tuple(back), f.causal))
         lines = Lines(tuple(own), len(dims) - 1 - dim, dtype, dtype, threads)
-        out = _along(out, lines, name)
+        out = _along(out, lines, wished(name))
     return out
 
 
@@ -194,7 +195,7 @@ def _along(array: da.Array, lines: Lines, what: str) -> da.Array:
     # What is read for the states is let go, and read again: chunks would wait in memory
     # for what the last of them leaves behind.
     twice = len(widths) > 1 and any([f.order for f in lines.filters])
-    again = clone(array) if twice else array
+    again = clone(array, seed="read again") if twice else array
     for place in product(*others):
         keys = [(*place[:axis], k, *place[axis:]) for k in range(len(widths))]
         states: list[Any] = [None] * len(widths)

@@ -15,7 +15,7 @@ def test_the_programs_of_the_page(
 ) -> None:
     text = PAGE.read_text()
     programs = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(programs) == 9
+    assert len(programs) == 10
     # Each as a file of its own, so that errors quote its lines.
     scope: dict[str, object] = {}
     printed = ""
