@@ -91,11 +91,12 @@ fuzz: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.textures --cases 2000 --seed $(SEED) --jobs $(JOBS)
 
 # 1,000 random recursive filters against filters that are run point by point, and as many
-# scans in ordinary updates against the interpreter.
+# scans in ordinary updates, and scans whose windows slide, against the interpreter.
 fuzz-recursive: CASES = 1000
 fuzz-recursive: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.recursive --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 	$(PY) -m tests.fuzz.scans --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
+	$(PY) -m tests.fuzz.scan_windows --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
 # CASES random pipelines under the schedule of each automatic scheduler.
 fuzz-auto: CASES = 500

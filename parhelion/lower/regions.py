@@ -368,6 +368,7 @@ class Regions:
             for stage in branches:
                 nominal = self.nominal(stage, region)
                 if at_home:
+                    nominal |= self._left_to_scan(stage)
                     loops = self._loops[stage] = self.nest(stage, nominal)
                 else:
                     loops = self.loops(stage)
@@ -446,6 +447,14 @@ class Regions:
                 assert v.lo is not None and v.hi is not None
                 out[v] = Range(v.lo, v.hi)
         return out
+
+    def _left_to_scan(self, stage: LoopStage) -> dict[Var, Range]:
+        """What a production leaves out of a scan: see `lower.scan_windows`."""
+        slid = self.slid.get(stage.func)
+        left = None if slid is None else slid.scan
+        if left is None or left.stage is not stage:
+            return {}
+        return {left.var: left.range}
 
     def _before(
         self,

@@ -13,7 +13,7 @@ where the body is small enough that this pays.
 A window slides along dimension d over loop v when the other dimensions' bounds do not
 depend on v, and d's bounds do not depend on loops inside v: then each iteration of v
 finds the whole of what its predecessors computed. Several loops may slide, each along
-a dimension of its own.
+a dimension of its own. Along the dimension of a scan, see `lower.scan_windows`.
 
 No window slides over loops around a memoized Func in whose production the Func is
 computed: where the cache has the result, an iteration leaves nothing behind.
@@ -36,6 +36,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import ForKind
 from parhelion.lower.loops import Loop, Range, Reach
+from parhelion.lower.scan_windows import ScanWindow, scanned, window
 from parhelion.lower.sites import Site
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
@@ -50,11 +51,13 @@ _IN_ORDER = (ForKind.SERIAL, ForKind.UNROLLED)
 @dataclass(frozen=True, slots=True)
 class Slid:
     """The region left to compute; the loops whose iterations leave values to the
-    next one; and, by dimension, the walks along which a window slides."""
+    next one; by dimension, the walks along which a window slides; and what is left of
+    a scan."""
 
     region: Region
     loops: frozenset[Var]
     walks: Mapping[int, Walk]
+    scan: ScanWindow | None = None
 
 
 def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
@@ -72,6 +75,7 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
     out = list(needed)
     over: set[Var] = set()
     walks: dict[int, Walk] = {}
+    scan, left = scanned(regions, f), None
     for d, r in enumerate(needed):
         walk = find_walk(regions, f, needed, d)
         found = None if walk is None else _advance_along(r, walk, regions)
@@ -103,13 +107,18 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
         if new is None:
             continue
         region = (*needed[:d], new, *needed[d + 1 :])
-        if f.updates and not _updates_stay_inside(regions, f, d):
+        along = scan is not None and scan.position == d
+        if f.updates and not along and not _updates_stay_inside(regions, f, d):
             continue
         if not _spares_the_rest(regions, f, loops[i:], region):
             continue
+        if scan is not None and along:
+            left = window(scan, needed[d], new, loop, unfold.of)
+            if left is None:
+                continue
         out[d] = new
         over.add(loop.var)
-    return Slid(tuple(out), frozenset(over), walks) if over else None
+    return Slid(tuple(out), frozenset(over), walks, left) if over else None
 
 
 @dataclass(frozen=True, slots=True)
