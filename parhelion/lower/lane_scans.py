@@ -11,6 +11,8 @@ added to all of them:
     p = p + shuffle(0, 0, 0, 0, p)[3, 4, 5, 6]
     p = p + shuffle(0, 0, 0, 0, p)[2, 3, 4, 5]
     f[ramp(x, 1, 4)] = p + broadcast(f[x - 1])
+
+What one vector hands on to the next is kept in a register by `lower.carry_scans`.
 """
 
 from __future__ import annotations
@@ -18,14 +20,12 @@ from __future__ import annotations
 from parhelion.dataclass import dataclass
 from parhelion.ir.build import const_int, imm, int32
 from parhelion.ir.expr import (
-    LE,
     Add,
     Broadcast,
     Expr,
     Intrinsic,
     Load,
     Ramp,
-    Select,
     Shuffle,
     Sub,
 )
@@ -129,17 +129,12 @@ def _sums_of_prefixes(v: Expr) -> Expr:
 def _with_lanes_before(v: Expr, step: int) -> Expr:
     """Of each lane, its sum with the one that is `step` before it, if there is one.
 
-    Integers are shifted behind zeros. Floats are turned round, and the first ones stay
-    as they are: a zero that is added would change the sign of another, and LLVM shifts
-    them behind zeros by packing lanes, for which Zen 4 takes seven cycles.
+    The others are added to what changes no value: of floats that is minus zero, as zero
+    would change the sign of another zero.
     """
-    count = v.type.count
-    if v.type.is_float():
-        turned = Shuffle((v,), tuple([(k - step) % count for k in range(count)]))
-        some = LE(Broadcast(int32(step), count), Ramp(int32(0), int32(1), count))
-        return Select(some, Add(v, turned), v)
-    zeros = Broadcast(imm(0, v.type.element_of()), count)
-    return Add(v, Shuffle((zeros, v), tuple(range(count - step, 2 * count - step))))
+    count, t = v.type.count, v.type.element_of()
+    nothing = Broadcast(imm(-0.0 if t.is_float() else 0, t), count)
+    return Add(v, Shuffle((nothing, v), tuple(range(count - step, 2 * count - step))))
 
 
 __all__ = ["rereads", "scanned"]

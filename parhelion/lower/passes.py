@@ -28,6 +28,7 @@ from parhelion.lower import front
 from parhelion.lower.allocate import place_allocations
 from parhelion.lower.barriers import place_barriers
 from parhelion.lower.bind_textures import bind_textures
+from parhelion.lower.carry_scans import carry_scans
 from parhelion.lower.check_kernels import check_kernels
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.entrance import entrance
@@ -385,6 +386,12 @@ PROCESSOR_PASSES: tuple[Pass[Processor], ...] = (
         lambda s, c: stream_stores(s, c.lowered.outputs, c.target),
         "loops that write large outputs get a version that bypasses the caches",
         "behind all of lowering: C made of the lowered program has such a loop once",
+    ),
+    Pass(
+        "carry_scans",
+        lambda s, c: carry_scans(s),
+        "what running sums in vectors hand on from one to the next stays in a register",
+        "behind copies of their loops; a choice of instructions, as those around it",
     ),
     Pass(
         "sum_by_lanes",
