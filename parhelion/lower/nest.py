@@ -172,6 +172,9 @@ class NestBuilder:
     def _stage(self, stage: LoopStage) -> Stmt:
         nest = self.regions.loops(stage)
         made = self._loop(stage, nest, 0)
+        slid = self.regions.slid.get(stage.func)
+        if slid is not None and slid.scan is not None:
+            made = slid.scan.first(stage, made)
         return _alone(stage, made) if stage.schedule.single_thread else made
 
     def _loop(self, stage: LoopStage, nest: StageLoops, depth: int) -> Stmt:

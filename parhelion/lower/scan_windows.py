@@ -18,8 +18,8 @@ stays in the nearest cache.
 It is done for a Func that is nothing but a scan: its pure definition is undefined, its
 last update is a recurrence (`analysis.recurrence`), and those before it write points
 that the scan goes out from, which it does not write itself and which are made of other
-Funcs. These are stored again in each iteration, and are the same. Updates that change
-what the scan has made would be read by it when it goes on.
+Funcs. These are stored in the first iteration alone. Updates that change what the scan
+has made would be read by it when it goes on.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from parhelion.ir.build import (
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.stmt import Block, If, Stmt
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.stages import LoopStage
 from parhelion.simplify.simplifier import can_prove, simplify
@@ -75,11 +76,20 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class ScanWindow:
-    """What one iteration runs over: values of the scan's variable."""
+    """What one iteration of `loop` runs over: values of the scan's variable."""
 
     stage: LoopStage
     var: Var
     range: Range
+    loop: Loop
+
+    def first(self, stage: LoopStage, made: Stmt) -> Stmt:
+        """The loops of a stage of the Func, in the first iteration alone if they are of
+        an update before the scan."""
+        if stage is self.stage or stage.index == 0:
+            return made
+        later = likely(lt(self.loop.min, self.loop.var))
+        return If(later, Block(()), made)
 
 
 def scanned(regions: Regions, f: Function) -> Scanned | None:
@@ -154,7 +164,7 @@ def window(
     lo = start if can_prove(le(var.lo, opened(start))) else maximum(start, var.lo)
     if not can_prove(eq(substitute(opened(lo), {loop.var: loop.min}), var.lo)):
         lo = select(likely(lt(loop.min, loop.var)), lo, var.lo)
-    return ScanWindow(scan.stage, var, Range(simplify(lo), simplify(hi)))
+    return ScanWindow(scan.stage, var, Range(simplify(lo), simplify(hi)), loop)
 
 
 __all__ = ["ScanWindow", "Scanned", "scanned", "window"]
