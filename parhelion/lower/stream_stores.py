@@ -264,9 +264,16 @@ class _Streams(Rewriter):
 
 
 def _read_elsewhere(s: Stmt) -> set[BufferSym]:
-    """What is read outside of the innermost loops that store to it."""
+    """What is read outside of the innermost loops that store to it, and of iterations
+    of theirs that stand before them."""
     inside: dict[BufferSym, set[Load]] = {}
     for n in nodes(s):
+        if isinstance(n, Block):
+            items = [i for i in n.items if isinstance(i, LetStmt | Store)]
+            written = {i.buffer for i in items if isinstance(i, Store)}
+            for kept in _loads(items):
+                if kept.buffer in written:
+                    inside.setdefault(kept.buffer, set()).add(kept)
         if not isinstance(n, For):
             continue
         body = list(nodes(n.body))
