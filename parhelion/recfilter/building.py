@@ -105,7 +105,8 @@ class Builder:
         """Whether filters are computed together with those that come after them."""
         if self.border != "zero" or self.widths_of([part, following]):
             return False
-        return flows(self.dims, part, following) and not self.by_tags.takes(FULL)
+        found = flows(self.dims, part, following, self.type)
+        return found and not self.by_tags.takes(FULL)
 
     def parts(self, filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
         """Filters that are computed together: neighbours along one dimension.

@@ -2,7 +2,8 @@
 
 Rows are filtered some at a time, and the filter along columns takes them in while they
 are in the caches. It is a pass of one thread, for filters that wait for memory and not
-for arithmetic: those of summed-area tables. Results are the same bits.
+for arithmetic. Results are the same bits. Running sums along rows, as of summed-area
+tables, are `row_sums`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from parhelion.lang.func import Func
 from parhelion.lang.functions import clamp
 from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.row_sums import summed_rows, sums_up
 from parhelion.recfilter.schedules import (
+    LINE,
     in_blocks,
     keep_rows_apart,
     lanes,
@@ -33,7 +36,10 @@ _TERMS, _THREADS = 4, 2
 
 
 def flows(
-    dims: Sequence[RecFilterDim], rows: Sequence[Filter], columns: Sequence[Filter]
+    dims: Sequence[RecFilterDim],
+    rows: Sequence[Filter],
+    columns: Sequence[Filter],
+    t: Type,
 ) -> bool:
     """Whether filters along rows, and those that come after them, of whole lines and
     with the border zero, are best computed in a single pass."""
@@ -43,12 +49,13 @@ def flows(
     if any([f.dim != 0 for f in rows]) or any([len(f.feedforward) > 1 for f in both]):
         return False
     terms = sum([f.order + 1 for f in both])
-    return (
-        all([f.order for f in both])
-        and all([d.extent >= AT_A_TIME for d in dims])
-        and terms <= _TERMS
-        and get_num_threads() <= _THREADS
-    )
+    if not all([f.order for f in both]) or terms > _TERMS:
+        return False
+    if any([d.extent < AT_A_TIME for d in dims]):
+        return False
+    if sums_up(rows):
+        return dims[0].extent >= LINE // t.bytes()
+    return get_num_threads() <= _THREADS
 
 
 def flowing(
@@ -64,6 +71,9 @@ def flowing(
 
     source: what the first one filters; it is asked for points of the image alone.
     """
+    if sums_up(rows):
+        in_turn = get_num_threads() <= _THREADS
+        return summed_rows(name, out_name, source, dims, columns, t, in_turn)
     x, y = dims
     extents = [d.extent for d in dims]
     left = y.extent % AT_A_TIME

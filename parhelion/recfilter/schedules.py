@@ -32,7 +32,7 @@ _STRIP = 256
 #: As many, of a scan that keeps nothing but its image.
 _WIDE = 2048
 #: Bytes of a line of the caches; and by which pixels lie apart that are rivals in them.
-_LINE, _RIVALS = 64, 1024
+LINE, RIVALS = 64, 1024
 #: Bytes of the lines that a scan along the innermost dimension has at hand at a time.
 _NEAR = 64 << 10
 #: Images of fewer lines are computed in tiles, of so many points, if there are so many.
@@ -175,8 +175,8 @@ def keep_rows_apart(f: Func, dims: Sequence[RecFilterDim], t: Type) -> None:
     be rivals for the same places in the caches, which hold few whose addresses differ
     by a power of two."""
     row = dims[0].extent
-    if len(dims) > 1 and row * t.bytes() % _RIVALS == 0:
-        f.bound_storage(dims[0], row + _LINE // t.bytes())
+    if len(dims) > 1 and row * t.bytes() % RIVALS == 0:
+        f.bound_storage(dims[0], row + LINE // t.bytes())
 
 
 def schedule_points(f: Func, dims: Sequence[RecFilterDim], t: Type) -> None:
@@ -270,6 +270,8 @@ def schedule_edges(
 
 
 __all__ = [
+    "LINE",
+    "RIVALS",
     "across",
     "in_blocks",
     "in_parallel",
