@@ -7,13 +7,13 @@ from parhelion.filters.planes import plane_axes
 from parhelion.filters.running import Image
 from parhelion.filters.whole_images import run
 from parhelion.ir import build
-from parhelion.ir.build import imm, int32
+from parhelion.ir.build import const_int, imm, int32
 from parhelion.ir.expr import Expr as Node
 from parhelion.lang.effects import undef
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
 from parhelion.lang.pipeline import Pipeline
-from parhelion.lang.rdom import RDom, of_rvar
+from parhelion.lang.rdom import RDom, RVar, of_rvar
 from parhelion.lang.var import Var
 from parhelion.schedule.order import realization_order
 from parhelion.types import INT32, Float, Int, Type
@@ -79,19 +79,35 @@ def _integral(image: Array) -> Array:
 
 
 def _by_rows(pipeline: Pipeline) -> None:
-    """Schedules the sums of a row for the row of the result that they are added to."""
+    """Schedules the sums of a row for the row of the result that they are added to; of
+    one channel, a vector of them at a time."""
     (out,) = pipeline.outputs()
     order = realization_order([out._function])
     rows, total = [Func._of(f) for f in order if f is not out._function]
-    total.compute_root()
     domain = total._function.updates[1].rdom
-    assert domain is not None
+    along = rows._function.updates[1].rdom
+    assert domain is not None and along is not None
     x, down = total.args()[0], of_rvar(domain.vars[0])
     lanes = lanes_of(total._function.updates[1])
     total.update(0).unscheduled()
-    total.update(1).reorder(x, down).vectorize(x, lanes)
-    rows.compute_at(total, down)
     out.vectorize(out.args()[0], lanes)
+    if len(out.args()) > 2 or const_int(along.extents[0]) == 1:
+        # The sums of a row are as many elements apart as there are channels; or there
+        # is one.
+        total.compute_root()
+        total.update(1).reorder(x, down).vectorize(x, lanes)
+        rows.compute_at(total, down)
+        return
+    strips, inside = Var("strips"), Var("inside")
+    # A row of the result is read while it is in the nearest cache.
+    total.store_root().compute_at(out, out.args()[1])
+    step = total.update(1).split(x, strips, inside, lanes).vectorize(inside)
+    step.reorder(inside, strips, down)
+    rows.store_at(total, down).compute_at(total, strips)
+    rows.update(0).unscheduled()
+    outer, inner = RVar("outer"), RVar("inner")
+    sums = rows.update(1).atomic().split(of_rvar(along.vars[0]), outer, inner, lanes)
+    sums.vectorize(inner)
 
 
 __all__ = ["integral"]
