@@ -45,9 +45,10 @@ def resize(
     size: rows and columns of the result, or one number for both.
     scale: instead of a size, factors of rows and of columns, or one for both: there are
         ``round(factor * H)`` rows, one at least.
-    kind: "nearest" takes the pixel at ``floor(y * H / rows)``; "linear", "cubic" and
-        "lanczos" interpolate between 2, 4 and 8 pixels along each axis; "area" is the
-        mean of what a pixel of the result covers, for smaller images without aliasing.
+    kind: "nearest" takes the pixel at ``floor(y * (1 / (rows / H)))``, in float64;
+        "linear", "cubic" and "lanczos" interpolate between 2, 4 and 8 pixels along each
+        axis; "area" is the mean of what a pixel of the result covers, for smaller
+        images without aliasing.
 
     Pixels are areas, so that the middle of pixel 0 is at 0.5 in both images, as in
     OpenCV, which calls it ``cv2.resize``. Beyond the edge are the pixels at the edge.
@@ -99,7 +100,11 @@ def _resize(
         n = work._whole.extent(p)
         if size is not None:
             count: Node = int32(size[k])
-            step = build.div(build.cast(_WIDE, n), imm(float(size[k]), _WIDE))
+            # Rounded twice, and as it stands: of a quotient that is a little less, the
+            # pixel before would be the nearest. OpenCV has the same factor.
+            ratio = build.div(imm(float(size[k]), _WIDE), build.cast(_WIDE, n))
+            exact = build.div(imm(1.0, _WIDE), ratio)
+            step: Node = Intrinsic(_WIDE, "strict_float", (exact,))
         else:
             assert scale is not None
             count, step = _scaled(n, scale[k]), imm(1 / scale[k], _WIDE)

@@ -37,6 +37,19 @@ def test_of_opencv(kind: str) -> None:
     within(found, wanted, FLOATS[kind])
 
 
+def test_nearest_by_a_whole_number() -> None:
+    # 237 and 49 are numbers whose reciprocals are rounded down: of the product with
+    # one, the whole part may be one too few.
+    for rows, taken in ((237, 2), (49, 1), (49, 4), (49, 7)):
+        image = photo((rows * taken, 3))
+        same(resize(image, (rows, 3), kind="nearest"), image[::taken])
+    for height in range(1, 200, 7):
+        image = photo((height, 5))
+        for rows in (7, 49, 98, 103):
+            wanted = cv2.resize(image, (3, rows), interpolation=cv2.INTER_NEAREST)
+            same(resize(image, (rows, 3), kind="nearest"), wanted)
+
+
 def test_by_a_scale() -> None:
     image = photo((21, 34, 3), "float32")
     for scale in (0.37, 0.5, (1.5, 2)):
