@@ -13,9 +13,12 @@ Pixels = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One comparison. levels: how far the results may be apart, of uint8, or for floats
-    in [0, 1) in units of 1e-5. chain: whether it is of three filters or more. grey:
-    whether images have one channel."""
+    """One comparison.
+
+    levels: how far the results may be apart, of uint8, or for floats in [0, 1) in units
+    of 1e-5. chain: whether it is of three filters or more. grey, colour: whether images
+    have one channel, or three. limit: the most that the ratio of times may be.
+    """
 
     name: str
     ours: Callable[[Any], Any]
@@ -23,6 +26,12 @@ class Case:
     levels: float = 0
     chain: bool = False
     grey: bool = False
+    colour: bool = False
+    limit: float = 1.3
+
+    def takes(self, channels: int) -> bool:
+        """Whether it is of images with so many channels."""
+        return not (self.grey and channels > 1) and not (self.colour and channels == 1)
 
 
 __all__ = ["Case", "Pixels"]

@@ -7,7 +7,9 @@ import numpy as np
 
 import parhelion as hl
 from benchmarks.filters.case import Case, Pixels
+from benchmarks.filters.colours import COLOURS
 from benchmarks.filters.edges import EDGES, EDGES_OF_BYTES
+from benchmarks.filters.geometry import GEOMETRY
 from benchmarks.filters.statistics import STATISTICS, STATISTICS_OF_BYTES
 
 
@@ -98,6 +100,8 @@ CASES = [
     Case("median 5", lambda a: F.median(a, 5), lambda a: cv2.medianBlur(a, 5)),
     *STATISTICS,
     *EDGES,
+    *GEOMETRY,
+    *COLOURS,
 ]
 #: Of uint8 alone.
 BYTES = [

@@ -17,6 +17,25 @@ def _variance(image: Pixels, size: int) -> Pixels:
     return found
 
 
+_METHODS = {
+    "ccoeff_normed": cv2.TM_CCOEFF_NORMED,
+    "sqdiff": cv2.TM_SQDIFF,
+    "ccorr": cv2.TM_CCORR,
+}
+
+
+def _template(method: str, code: int) -> Case:
+    # OpenCV's sums are of float32, and by Fourier's transform.
+    near = 0.001 if method.endswith("_normed") else 256 * 255**2 * 1e-5
+    return Case(
+        f"match_template 16, {method}",
+        lambda a: F.match_template(a, a[:16, :16].copy(), method),
+        lambda a: cv2.matchTemplate(a, a[:16, :16], code),
+        near,
+        grey=True,
+    )
+
+
 STATISTICS = [
     Case("pyr_down", lambda a: F.pyr_down(a), lambda a: cv2.pyrDown(a)),
     Case("pyr_up", lambda a: F.pyr_up(a), lambda a: cv2.pyrUp(a)),
@@ -31,19 +50,21 @@ STATISTICS = [
 ]
 #: Of uint8 alone.
 STATISTICS_OF_BYTES = [
+    *[_template(method, code) for method, code in _METHODS.items()],
     Case(
-        "match_template 16",
-        lambda a: F.match_template(a, a[:16, :16].copy()),
-        lambda a: cv2.matchTemplate(a, a[:16, :16], cv2.TM_CCOEFF_NORMED),
-        0.001,
-        grey=True,
-    ),
-    Case(
-        "distance_transform",
+        "distance_transform l2",
         lambda a: F.distance_transform(a),
         lambda a: cv2.distanceTransform(a, cv2.DIST_L2, cv2.DIST_MASK_PRECISE),
         0.001,
         grey=True,
+        limit=2,
+    ),
+    Case(
+        "distance_transform l1",
+        lambda a: F.distance_transform(a, "l1"),
+        lambda a: cv2.distanceTransform(a, cv2.DIST_L1, 3),
+        grey=True,
+        limit=2,
     ),
     Case("integral", lambda a: F.integral(a), lambda a: cv2.integral(a)),
     Case(
@@ -62,7 +83,7 @@ STATISTICS_OF_BYTES = [
     Case(
         "histogram",
         lambda a: F.histogram(a),
-        lambda a: cv2.calcHist([a], [0], None, [256], [0, 256])[:, 0],
+        lambda a: cv2.calcHist([a], [0], None, [256], [0, 256]).ravel(),
         grey=True,
     ),
     Case(
@@ -76,6 +97,14 @@ STATISTICS_OF_BYTES = [
         lambda a: F.adaptive_threshold(a, 11, 2),
         lambda a: cv2.adaptiveThreshold(
             a, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, 11, 2
+        ),
+        grey=True,
+    ),
+    Case(
+        "adaptive_threshold 51, mean",
+        lambda a: F.adaptive_threshold(a, 51, 2),
+        lambda a: cv2.adaptiveThreshold(
+            a, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY, 51, 2
         ),
         grey=True,
     ),

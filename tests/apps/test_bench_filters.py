@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import cv2
@@ -31,10 +32,35 @@ def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "geometric mean" in capsys.readouterr().out
 
 
+def test_types_channels_and_the_time_of_processors(tmp_path: Path) -> None:
+    kept = tmp_path / "figures.json"
+    threads, theirs = hl.get_num_threads(), cv2.getNumThreads()
+    try:
+        command = ["--megapixels", "0.005", "--rounds", "2", "--threads", "2"]
+        command += ["--clock", "processor", "--types", "uint16", "--channels", "3"]
+        command += ["--names", "turn", "bgr2rgb", "resize nearest, reduced"]
+        assert bench.main([*command, "--json", str(kept)]) == 0
+    finally:
+        hl.set_num_threads(threads)
+        cv2.setNumThreads(theirs)
+    told = [(e["name"], e["image"]) for e in json.loads(kept.read_text())]
+    wanted = ["resize nearest, reduced 0.5", "turn 1", "turn 2", "bgr2rgb"]
+    assert told == [(name, "0.005 MP, 3 × uint16") for name in wanted]
+
+
+def test_each_filter_has_its_limit() -> None:
+    slow = {"name": "slow", "image": "1 MP", "chain": False, "theirs": 1.0}
+    entries = [
+        {**slow, "ours": 1.9, "limit": 1.3},
+        {**slow, "name": "far", "ours": 1.9, "limit": 2},
+    ]
+    assert bench.summary(entries)[-1] == "- above their limits: slow 1.90 (1 MP)"
+
+
 def test_wrong_results_are_seen() -> None:
     case = Case("wrong", lambda a: hl.filters.box(a, 3), lambda a: cv2.blur(a, (5, 5)))
     with pytest.raises(AssertionError, match="wrong: .* apart"):
-        bench.measure(case, bench.photo(0.002, 1, "uint8"), 1)
+        bench.measure(case, bench.photo(0.002, 1, "uint8"), 1, time.process_time)
 
 
 def test_the_mean_of_ratios() -> None:
