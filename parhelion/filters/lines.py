@@ -55,7 +55,7 @@ def by_lines(pipeline: Pipeline) -> None:
             (home,) = _homes_of(f, images, homes)
             stage.store_at(home[0], home[1]).compute_at(home[0], home[2])
             homes[f] = home
-        _vectorize(stage, f)
+        vectorize(stage, f)
 
 
 #: A stage that is computed as a whole, its loop over strips, and that over rows.
@@ -95,7 +95,8 @@ def _is_indexed(f: Function, images: Iterable[Function]) -> bool:
     return False
 
 
-def _vectorize(stage: Func, f: Function) -> None:
+def vectorize(stage: Func, f: Function) -> None:
+    """Vectorizes the definitions of a stage along rows, but those of a few elements."""
     for i, definition in enumerate(f.stages()):
         if i == 0 and f.updates and _is_nothing(definition):
             continue
@@ -139,4 +140,4 @@ def _width(value: Node) -> int:
     return widest
 
 
-__all__ = ["by_lines", "lanes_of"]
+__all__ = ["STRIP", "by_lines", "lanes_of", "vectorize"]

@@ -43,6 +43,8 @@ class Source:
     reach: int
     #: How many rows of the image lie from one row of `columns` to the next.
     step: int = 1
+    #: The row of the image for each row of `columns`, if it is no such multiple.
+    row: Node | None = None
 
     @property
     def is_constant(self) -> bool:
@@ -101,7 +103,9 @@ class _Rows:
     def pixel(self, down: int) -> Node:
         """The pixel so many rows below each one."""
         source, last = self.source, self.height - 1
-        row = build.mul(coordinate(1), int32(source.step))
+        row = source.row
+        if row is None:
+            row = build.mul(coordinate(1), int32(source.step))
         at = wrap(build.add(row, int32(down)))
         inside = clamp(at if self.table is None else self.table[at], 0, last)
         value = moved(source.whole.value, {1: inside._node})

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from parhelion.errors import BoundsError, TypeMismatchError, here
-from parhelion.filters.applied import applied
 from parhelion.filters.given import number, one_of, pair, sizes
 from parhelion.filters.planes import plane_axes, saturated
+from parhelion.filters.running import Image, run
 from parhelion.filters.sampling import (
     TAPS,
+    between,
     blended,
     first,
     inside,
+    shares,
     table,
-    whole_part,
     work_type,
 )
-from parhelion.filters.whole_images import Image, run
+from parhelion.filters.stretched import by_rows, stretched
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
@@ -73,7 +74,7 @@ def resize(
         )
     to = None if size is None else sizes(size, "size")
     by = None if scale is None else _factors(scale)
-    found: Image = run(_resize, image, to, by, name)
+    found: Image = run(_resize, image, to, by, name, schedule=by_rows)
     return found
 
 
@@ -87,28 +88,30 @@ def _factors(scale: object) -> tuple[float, float]:
 
 def _resize(
     image: Array,
+    apart: int,
     size: tuple[int, int] | None,
     scale: tuple[float, float] | None,
     kind: str,
 ) -> Array:
     y, x = plane_axes(image, "resize")
     check_filled(image, (y, x), "resize")
-    work = image
-    # Rows first: their pixels lie side by side, and there are fewer afterwards when
-    # an image gets smaller.
+    to = work_type(image.type)
+    counts, steps = [], []
     for k, p in ((0, y), (1, x)):
-        n = work._whole.extent(p)
-        if size is not None:
-            count: Node = int32(size[k])
-            # Rounded twice, and as it stands: of a quotient that is a little less, the
-            # pixel before would be the nearest. OpenCV has the same factor.
-            ratio = build.div(imm(float(size[k]), _WIDE), build.cast(_WIDE, n))
-            exact = build.div(imm(1.0, _WIDE), ratio)
-            step: Node = Intrinsic(_WIDE, "strict_float", (exact,))
-        else:
-            assert scale is not None
-            count, step = _scaled(n, scale[k]), imm(1 / scale[k], _WIDE)
-        work = _along(work, p, count, step, kind, work_type(image.type))
+        n = image._whole.extent(p)
+        if apart > 1 and p == x:
+            n = build.div(n, int32(apart))
+        count, step = _sized(n, k, size, scale)
+        counts.append(count)
+        steps.append(step)
+    if apart:
+        work = stretched(image, apart, counts, steps, kind, to)
+    else:
+        work = image
+        # Rows first: their pixels lie side by side, and there are fewer afterwards when
+        # an image gets smaller.
+        for p, count, step in zip((y, x), counts, steps, strict=True):
+            work = _along(work, p, count, step, kind, to)
     return saturated(work, image.type)
 
 
@@ -121,6 +124,24 @@ def check_filled(image: Array, axes: tuple[int, int], what: str) -> None:
         check.look({})
     else:
         whole.trace.check(check)
+
+
+def _sized(
+    n: Node,
+    k: int,
+    size: tuple[int, int] | None,
+    scale: tuple[float, float] | None,
+) -> tuple[Node, Node]:
+    """The extent of an axis in the result, and the step from one pixel of it to the
+    next, in pixels of the image. n: its extent there. k: 0 for rows, 1 for columns."""
+    if size is None:
+        assert scale is not None
+        return _scaled(n, scale[k]), imm(1 / scale[k], _WIDE)
+    # Rounded twice, and as it stands: of a quotient that is a little less, the pixel
+    # before would be the nearest. OpenCV has the same factor.
+    ratio = build.div(imm(float(size[k]), _WIDE), build.cast(_WIDE, n))
+    exact = build.div(imm(1.0, _WIDE), ratio)
+    return int32(size[k]), Intrinsic(_WIDE, "strict_float", (exact,))
 
 
 def _scaled(n: Node, factor: float) -> Node:
@@ -139,43 +160,26 @@ def _along(image: Array, p: int, count: Node, step: Node, kind: str, to: str) ->
     if kind == "nearest":
         return _taken(image, p, (line * by).astype("int32"), 0)
     if kind == "area":
-        return _covered(image, p, line * by, by, to)
-    before, t = whole_part((line + 0.5) * by - 0.5)
+        return _covered(image, p, line, by, to)
+    before, t = between(line, by)
     at = Array._of(computed(before._whole, "at"))
     ratios = table(kind, t.astype(to))
     spread = [_spread(ratios[k], p, image._whole) for k in range(TAPS[kind])]
     return blended(lambda k: _taken(image, p, at, k + first(kind)).astype(to), spread)
 
 
-def _covered(image: Array, p: int, low: Array, by: Array, to: str) -> Array:
-    """The means of what lies from `low` on, `by` pixels long."""
-    whole, line = computed(image._whole), low._whole
-    before, _ = whole_part(low)
-    at = Array._of(computed(before._whole, "at"))
-    high = low + by
-    longest = build.cast(INT32, Intrinsic(_WIDE, "floor", (by._whole.value,)))
-    r = RDom([(0, wrap(build.add(longest, int32(2))))])
-    # What a pixel has of it, as a table for each point of the line.
-    k = Array._of(
-        Whole(
-            build.cast(INT32, coordinate(1)),
-            (build.add(longest, int32(2)), *line.shape),
-            (None, None),
-            line.trace,
-        )
-    )
-    begins = (at + k).astype("float64")
-    begin = applied("maximum", begins, low)
-    end = applied("minimum", begins + 1, high)
-    share = (end - begin).clip(0, None) / by
-    ratios = Array._of(computed(share.astype(to)._whole, "weights"))
+def _covered(image: Array, p: int, points: Array, by: Array, to: str) -> Array:
+    """The means of what points of the result cover, each `by` pixels long."""
+    whole = computed(image._whole)
+    at, ratios, most = shares(points, by, to)
+    r = RDom([(0, wrap(most))])
     here_ = coordinate(p)
     where_ = build.add(moved(at._whole.value, {0: here_}), r.x._node)
     place = inside(where_, whole.extent(p), "edge")
     weight = moved(ratios._whole.value, {0: here_, 1: r.x._node})
     pixel = build.cast(ratios.type, moved(whole.value, {p: place}))
     total = inline.sum(r, wrap(build.mul(weight, pixel)))._node
-    return Array._of(_with_extent(whole, total, p, line.shape[0]))
+    return Array._of(_with_extent(whole, total, p, points._whole.shape[0]))
 
 
 def _spread(line: Array, p: int, like: Whole) -> Array:

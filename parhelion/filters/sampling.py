@@ -9,11 +9,13 @@ from parhelion.filters.applied import applied
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
+from parhelion.ir.expr import Intrinsic
 from parhelion.types import INT32, Float, Type
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, computed, coordinate
 from parhelion.whole.functions import where
 
+_WIDE = Float(64)
 #: Of each kind, the pixels that a value is made of, along one axis.
 TAPS = {"nearest": 1, "linear": 2, "cubic": 4, "lanczos": 8}
 
@@ -64,6 +66,35 @@ def table(kind: str, t: Array) -> Array:
         raw = Array._of(computed(raw._whole, "raw"))
         raw = raw / added([raw[k] for k in range(TAPS[kind])])
     return Array._of(computed(raw._whole, "weights"))
+
+
+def between(points: Array, step: Array) -> tuple[Array, Array]:
+    """The pixel before each point of a line, and how far the point is behind it.
+
+    step: from one point to the next, in pixels; the first one is half a step, less half
+    a pixel, behind pixel 0, as both are areas.
+    """
+    return whole_part((points + 0.5) * step - 0.5)
+
+
+def shares(points: Array, step: Array, to: str) -> tuple[Array, Array, Node]:
+    """What the points of a line cover, each a step long: the first pixel of each; what
+    part of its length lies in each pixel from that one on, a table (pixels, points);
+    and how many pixels that has."""
+    low = points * step
+    before, _ = whole_part(low)
+    at = Array._of(computed(before._whole, "at"))
+    high = low + step
+    longest = build.cast(INT32, Intrinsic(_WIDE, "floor", (step._whole.value,)))
+    most = build.add(longest, int32(2))
+    line = points._whole
+    number = build.cast(INT32, coordinate(1))
+    k = Array._of(Whole(number, (most, *line.shape), (None, None), line.trace))
+    begins = (at + k).astype("float64")
+    begin = applied("maximum", begins, low)
+    end = applied("minimum", begins + 1, high)
+    share = (end - begin).clip(0, None) / step
+    return at, Array._of(computed(share.astype(to)._whole, "weights")), most
 
 
 def added(values: Sequence[Array]) -> Array:
@@ -130,11 +161,13 @@ def whole_part(at: Array) -> tuple[Array, Array]:
 __all__ = [
     "TAPS",
     "added",
+    "between",
     "blended",
     "first",
     "held",
     "inside",
     "is_inside",
+    "shares",
     "table",
     "weights",
     "whole_part",

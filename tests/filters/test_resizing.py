@@ -50,6 +50,26 @@ def test_nearest_by_a_whole_number() -> None:
             same(resize(image, (rows, 3), kind="nearest"), wanted)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_elements_are_as_planes(kind: str) -> None:
+    """Code for pixels alone reads rows element by element, of whole programs it reads
+    planes: they compute the same."""
+
+    @hl.jit(static=["size", "scale"])
+    def of_planes(
+        a: Annotated[hl.Array, "yxc"], size: object = None, scale: object = None
+    ) -> hl.Array:
+        return resize(a, size, scale, kind=kind)
+
+    for shape in ((5, 6, 1), (9, 14, 3), (6, 5, 4), (1, 1, 2)):
+        image = photo(shape)
+        for size in ((1, 1), (23, 40), (4, 3)):
+            same(resize(image, size, kind=kind), of_planes(image, size=size))
+        # One row is left at least: its middle is beyond the image.
+        for scale in (0.1, 2.5):
+            same(resize(image, scale=scale, kind=kind), of_planes(image, scale=scale))
+
+
 def test_by_a_scale() -> None:
     image = photo((21, 34, 3), "float32")
     for scale in (0.37, 0.5, (1.5, 2)):
