@@ -162,6 +162,8 @@ def optimise(module: Any, target: Target) -> None:
     # Of all functions at once: each run leaves callbacks in the builder that refer to
     # what is gone after it, and they are never freed (8 KiB).
     passes = llvm.create_new_module_pass_manager()
+    # Of functions that say so, which stand for code with branches inside a value.
+    passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()

@@ -79,7 +79,7 @@ def load_by_slope(f: Function, e: E.Load) -> str | None:
     if t.count < _FEWEST or e.index.type.element_of() is not INT32:
         return None
     by = _permutation(f, t)
-    moving, rest = _split(f, e.index)
+    moving, rest = parted(f, e.index)
     slope = None if by is None else _slope(f, moving)
     if by is None or not slope:
         return None
@@ -116,18 +116,18 @@ def _permutation(f: Function, t: Type) -> _Permutation | None:
     return None
 
 
-def _seen(f: Function, e: Expr) -> Expr:
+def seen(f: Function, e: Expr) -> Expr:
     """What a let of a vector stands for."""
     while isinstance(e, E.Var) and e in f.vector_lets:
         e = f.vector_lets[e]
     return e
 
 
-def _split(f: Function, e: Expr) -> tuple[Expr, Expr]:
+def parted(f: Function, e: Expr) -> tuple[Expr, Expr]:
     """An index as a vector, and a number that is added to all of its lanes."""
     rest: Expr = build.imm(0, INT32)
     while True:
-        e = _seen(f, e)
+        e = seen(f, e)
         if isinstance(e, E.Add | E.Sub) and _even(e.b):
             add = build.add if isinstance(e, E.Add) else build.sub
             rest = add(rest, _number(e.b))
@@ -153,7 +153,7 @@ def _slope(f: Function, e: Expr) -> int | None:
     """The most that a lane is beyond the one before it, of a vector in which none is
     before that one; None of others. Minima and maxima keep what both their operands
     keep."""
-    e = _seen(f, e)
+    e = seen(f, e)
     if _even(e):
         return 0
     if isinstance(e, E.Ramp):
@@ -186,7 +186,7 @@ def _scaled(e: E.Mul) -> tuple[Expr, int]:
 
 def _lane(f: Function, e: Expr, lane: int) -> Expr:
     """One lane of a vector that has a slope, as a number."""
-    e = _seen(f, e)
+    e = seen(f, e)
     if _even(e):
         return _number(e)
     if isinstance(e, E.Ramp):
@@ -351,7 +351,7 @@ class _Pieces:
     def _lane_at(self, e: Expr, lane: str) -> str:
         """The place of a lane whose number is known at run time."""
         f = self.f
-        e = _seen(f, e)
+        e = seen(f, e)
         if _even(e):
             one = _number(e)
             return wide_value(f, one, f.level(one))
@@ -398,7 +398,7 @@ class _Pieces:
         which changes no result between.
         """
         f, vt = self.f, value_type(t)
-        e = _seen(f, e)
+        e = seen(f, e)
         if isinstance(e, E.Min | E.Max):
             a = self._places(e.a, start, origin, t, farthest)
             b = self._places(e.b, start, origin, t, farthest)
@@ -419,7 +419,7 @@ class _Pieces:
         """How far each lane is beyond the first of this part of an index; nothing where
         all are there."""
         f = self.f
-        e = _seen(f, e)
+        e = seen(f, e)
         if _even(e):
             return ""
         if isinstance(e, E.Ramp):
@@ -438,4 +438,4 @@ class _Pieces:
         return self._places(e, start, origin, t, farthest)
 
 
-__all__ = ["load_by_slope", "load_some_by_slope"]
+__all__ = ["load_by_slope", "load_some_by_slope", "parted", "seen"]

@@ -44,7 +44,8 @@ class _Permutation:
     lanes: int
 
 
-_PERMUTATIONS = {
+#: By the bits of an element.
+PERMUTATIONS = {
     8: _Permutation("avx512vbmi", "permvar.qi", "vpermi2var.qi", 2),
     16: _Permutation("avx512bw", "permvar.hi", "vpermi2var.hi", 1),
     32: _Permutation("avx512f", "permvar.si", "vpermi2var.d", 1),
@@ -84,7 +85,7 @@ def permutes(target: Target) -> bool:
 def _registers(f: Function, e: E.Load) -> int | None:
     """How many registers the part of the table that may be read fills."""
     t, target = e.type, f.target
-    permutation = _PERMUTATIONS.get(t.width)
+    permutation = PERMUTATIONS.get(t.width)
     if permutation is None or not permutes(target):
         return None
     if not target.has(permutation.feature):
@@ -145,7 +146,7 @@ def _permuted(
     """What lies in the table, of elements of `width` bits, at each of a register's
     indices of type `t`."""
     vt, bits = f"<{t.count} x i{width}>", f"<{t.count} x i1>"
-    permutation = _PERMUTATIONS[width]
+    permutation = PERMUTATIONS[width]
     low = _resized(f, index, t, width, 0)
     found: list[str] = []
     for i in range(0, len(table), 2):

@@ -1,0 +1,101 @@
+"""Loads at places that a table names, which mostly are near each other."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import re
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import parhelion as hl
+from tests.codegen.test_tables import DTYPES, F32, I32, U8, U16, _assembly, _vbmi
+
+_TYPES = (U8, U16, F32)
+
+
+def _listed(of: hl.Type, lanes: int) -> tuple[hl.Func, hl.ImageParam, hl.ImageParam]:
+    """``f[x] = image[places[x]] + image[places[x] + 1]``, all in one row."""
+    x, image, places = hl.Var("x"), hl.ImageParam(of, 1), hl.ImageParam(I32, 1)
+    f = hl.Func("f")
+    at = hl.clamp(places[x], 0, image.dim(0).extent() - 2)
+    f[x] = image[at] + image[at + 1]
+    f.vectorize(x, lanes)
+    return f, image, places
+
+
+def _lists(n: int) -> dict[str, NDArray[np.int32]]:
+    """Lists of places below `n`, of which some are near each other."""
+    random = np.random.default_rng(n)
+    line = np.arange(640)
+    return {
+        "slow": line // 3,
+        "fast": line * 2 % n,
+        "colours": line // 6 * 3 + line % 3,
+        "backwards": n - 1 - line % n,
+        "the last": np.full(640, n - 1),
+        "beyond": line * 5 - 100,
+        "two places": np.where(line % 16 < 8, 0, n - 1),
+        "as far as registers": line % 16 * (31 / 15),
+        "one further": line % 16 * (32 / 15),
+        "any": random.integers(0, n, 640),
+        "mixed": np.where(line % 160 < 80, line, random.integers(0, n, 640)),
+    }
+
+
+@pytest.mark.parametrize("of", _TYPES)
+@pytest.mark.parametrize("lanes", [8, 16, 24, 64])
+def test_values(of: hl.Type, lanes: int) -> None:
+    f, image, places = _listed(of, lanes)
+    for n in (2, 17, 40, 700):
+        pixels = np.random.default_rng(0).integers(0, 128, n).astype(DTYPES[of])
+        image.set(pixels)
+        for name, list_ in _lists(n).items():
+            places.set(list_.astype(np.int32))
+            at = np.clip(list_.astype(np.int32), 0, n - 2)
+            got = np.asarray(f.realize([640]))
+            np.testing.assert_array_equal(got, pixels[at] + pixels[at + 1], name)
+
+
+def test_nothing_beyond_the_places_is_read() -> None:
+    """An image begins and ends where a page does, beside pages that nobody may read:
+    what lies between the least place and the greatest is read, and nothing else."""
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 3 * page)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    f, image, places = _listed(U8, 64)
+    f.compile_jit()
+    pixels = np.frombuffer(memory, np.uint8)[page : 2 * page]
+    pixels[:] = np.arange(page) % 100
+    for at in (0, 2 * page):
+        assert protect(ctypes.c_void_p(base + at), page, 0) == 0
+    image.set(pixels)
+    for first in (0, page - 80):
+        list_ = (first + np.arange(64)).astype(np.int32)
+        places.set(list_)
+        here = np.clip(list_, 0, page - 2)
+        got = np.asarray(f.realize([64]))
+        np.testing.assert_array_equal(got, pixels[here] + pixels[here + 1])
+    for at in (0, 2 * page):
+        assert protect(ctypes.c_void_p(base + at), page, 3) == 0
+
+
+@pytest.mark.parametrize("of", _TYPES)
+def test_instructions(of: hl.Type) -> None:
+    """One permutation for each load, and a look at each lane where they are far apart;
+    the function that has both stands where it is called."""
+    text = _assembly(_listed(of, 512 // of.bits())[0], _vbmi())
+    assert len(re.findall(r"vperm[it]2", text)) >= 2
+    assert "parhelion.near" not in text
+
+
+def test_of_what_is_computed() -> None:
+    """Places that are computed may be anywhere: they are not asked."""
+    x, image, pixels = hl.Var("x"), hl.ImageParam(F32, 1), hl.ImageParam(U8, 1)
+    f = hl.Func("f")
+    f[x] = image[hl.cast(I32, pixels[x])]
+    f.vectorize(x, 16)
+    assert not re.findall(r"vperm[it]2", _assembly(f, _vbmi()))
