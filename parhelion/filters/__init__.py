@@ -48,9 +48,9 @@ from parhelion.filters.smoothing import box as box
 from parhelion.filters.smoothing import gaussian as gaussian
 from parhelion.filters.smoothing import unsharp as unsharp
 from parhelion.filters.thresholds import threshold as threshold
+from parhelion.filters.turning import turn as turn
 from parhelion.filters.warping import remap as remap
 from parhelion.filters.warping import rotate as rotate
-from parhelion.filters.warping import turn as turn
 from parhelion.filters.warping import warp_affine as warp_affine
 from parhelion.filters.warping import warp_perspective as warp_perspective
 from parhelion.filters.windows import mean as mean

@@ -23,7 +23,7 @@ from parhelion.filters.sampling import (
     whole_part,
     work_type,
 )
-from parhelion.filters.whole_images import Image, run, run_with
+from parhelion.filters.whole_images import Image, run_with
 from parhelion.ir import build
 from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr as Node
@@ -215,46 +215,6 @@ def rotate(
     return found
 
 
-def turn(image: Image, quarters: int = 1) -> Image:
-    """Returns an image turned by right angles, with the clock, pixel by pixel.
-
-    image: (H, W) or (H, W, C), of any numbers. quarters: how many right angles; the
-    result is (W, H) or (W, H, C) for an odd number of them.
-
-    OpenCV calls it ``cv2.rotate``; NumPy's ``rot90`` turns the other way. Raises
-    TypeMismatchError for what is no image and no integer.
-
-    Formula: out[y, x] = image[H - 1 - x, y] for one right angle.
-
-    >>> hl.filters.turn(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
-    [[3, 1], [4, 2]]
-    """
-    count = number(quarters, "quarters")
-    if not isinstance(count, int):
-        raise TypeMismatchError(f"quarters is an integer, not {count}", at=here())
-    found: Image = run(_turn, image, count % 4)
-    return found
-
-
-def _turn(image: Array, quarters: int) -> Array:
-    y, x = plane_axes(image, "turn")
-    whole = computed(image._whole)
-    ends = {p: build.sub(whole.extent(p), int32(1)) for p in (y, x)}
-    here_y, here_x = coordinate(y), coordinate(x)
-    turns: dict[int, dict[int, Node]] = {
-        0: {y: here_y, x: here_x},
-        1: {y: build.sub(ends[y], here_x), x: here_y},
-        2: {y: build.sub(ends[y], here_y), x: build.sub(ends[x], here_x)},
-        3: {y: here_x, x: build.sub(ends[x], here_y)},
-    }
-    shape = list(whole.shape)
-    if quarters % 2:
-        i, j = whole.rank - 1 - y, whole.rank - 1 - x
-        shape[i], shape[j] = shape[j], shape[i]
-    value = moved(whole.value, turns[quarters])
-    return Array._of(Whole(value, tuple(shape), whole.names, whole.trace))
-
-
 def _given(
     size: object, kind: object, border: object, value: object, inverse: object
 ) -> tuple[object, ...]:
@@ -436,4 +396,4 @@ def _shaped(a: Array, shape: list[Node]) -> Array:
     return Array._of(Whole(whole.value, tuple(shape), whole.names, whole.trace))
 
 
-__all__ = ["remap", "rotate", "turn", "warp_affine", "warp_perspective"]
+__all__ = ["remap", "rotate", "warp_affine", "warp_perspective"]

@@ -91,6 +91,12 @@ def test_turn_is_numpys() -> None:
     image = photo((5, 7, 3))
     for quarters in (0, 1, 2, 3, -1):
         same(F.turn(image, quarters), np.rot90(image, -quarters))
+    # Squares of 16 pixels, some of which lie on others, and images without one.
+    for shape in ((16, 16), (40, 33), (15, 50), (50, 15), (21, 34, 3), (17, 18, 5)):
+        for dtype in ("uint8", "uint16", "float32", "float64"):
+            image = photo(shape, dtype)
+            for quarters in (1, 2, 3):
+                same(F.turn(image, quarters), np.rot90(image, -quarters))
 
 
 def test_one_pixel() -> None:
