@@ -9,17 +9,22 @@ from parhelion.filters.planes import plane_axes
 from parhelion.ir import build
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad
-from parhelion.ir.function import Function
+from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import nodes
-from parhelion.lang.func import Func
+from parhelion.lang.func import Func, Stage
 from parhelion.lang.pipeline import Pipeline
+from parhelion.lang.rdom import RVar, of_rvar
+from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
 from parhelion.schedule.directives import TailStrategy
 from parhelion.schedule.order import realization_order
 from parhelion.types import INT32, UInt
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, computed, coordinate, moved
-from parhelion.whole.tables import STRIP, counted
+from parhelion.whole.tables import STRIP, TURNS, counted
+
+#: Bytes of the registers that tables are looked up in by permutations.
+_PERMUTED = 64
 
 
 def check_bytes(image: Array, what: str) -> tuple[int, int]:
@@ -89,18 +94,32 @@ def by_tables(pipeline: Pipeline) -> None:
             if last is not None and last.name() == "strip":
                 stage.parallel(last)
                 for k in range(len(f.updates)):
-                    stage.update(k).parallel(last)
+                    _by_turns(stage.update(k).parallel(last), f.updates[k])
         elif f.dimensions > 1 and not f.updates:
             strip, row = Var("strip"), Var("row")
             y = stage.args()[1]
             stage.split(y, strip, row, STRIP, TailStrategy.GuardWithIf)
             stage.parallel(strip)
-            if not _looks_up(f):
+            if not _looks_up(f) or _permutes():
                 stage.vectorize(stage.args()[0], lanes_of(f.stages()[0]))
 
 
+def _permutes() -> bool:
+    """Whether registers are as wide as those that are permuted to look up tables."""
+    return get_host_target().natural_vector_size(UInt(8)) >= _PERMUTED
+
+
+def _by_turns(stage: Stage, definition: Definition) -> None:
+    """Writes out as many iterations as there are tables for neighbouring elements."""
+    assert definition.rdom is not None
+    inner = of_rvar(definition.rdom.vars[0])
+    group, turn = RVar("group"), RVar("turn")
+    stage.split(inner, group, turn, TURNS, TailStrategy.GuardWithIf).unroll(turn)
+
+
 def _looks_up(f: Function) -> bool:
-    """Whether values are read at places that are values: vectors of these are slow."""
+    """Whether values are read at places that are values: vectors of these are slow,
+    where each lane is loaded by itself."""
     for n in nodes(*f.stages()[0].values):
         if isinstance(n, FuncCall):
             inner = nodes(*n.args)

@@ -24,6 +24,10 @@ from parhelion.whole.reductions import places
 #: Rows whose indices are counted in a table of their own, so that threads share the
 #: work.
 STRIP = 64
+#: Tables of a strip that neighbouring elements are counted in by turns: so no count
+#: waits for the one before it to be stored. Only tables that stay in the cache have
+#: several.
+TURNS, _MOST_BINS = 4, 1024
 _COUNT = UInt(32)
 
 
@@ -41,10 +45,11 @@ def counted(index: Whole, bins: int, over: Sequence[int]) -> Whole:
     named = [Var(c) for c in letters(names)]
     # By the axes of the table, counted from the last; the bins are the first of all.
     bin_ = named[-1]
-    strip, lines = Var("strip"), index.shape[over[0]]
+    turn, strip, lines = Var("turn"), Var("strip"), index.shape[over[0]]
+    turns = TURNS if bins <= _MOST_BINS else 1
     args = [named[p] for p in order]
     parts = Func("parts")
-    parts[(*args, strip)] = wrap(imm(0, _COUNT))
+    parts[(*args, turn, strip)] = wrap(imm(0, _COUNT))
     inner = list(reversed(over[1:]))
     domain = RDom(
         [*[(wrap(int32(0)), wrap(index.shape[k])) for k in inner], (0, STRIP)]
@@ -65,15 +70,15 @@ def counted(index: Whole, bins: int, over: Sequence[int]) -> Whole:
         domain.where(wrap(inside))
         place = build.clamp(place, int32(0), int32(bins - 1))
     found = [wrap(place) if v is bin_ else v for v in args]
-    bin_of = (*found, strip)
+    bin_of = (*found, domain[0] % turns, strip)
     update_over(parts, bin_of, parts[bin_of] + wrap(imm(1, _COUNT)), domain)
     total = Func("counts")
     wide = sum_type(INT32)
     total[tuple(args)] = wrap(imm(0, wide))
-    strips = RDom(
-        [(0, wrap(build.div(build.add(lines, int32(STRIP - 1)), int32(STRIP))))]
-    )
-    total[tuple(args)] += wrap(build.cast(wide, parts[(*args, strips.x)]._node))
+    strips = build.div(build.add(lines, int32(STRIP - 1)), int32(STRIP))
+    each = RDom([(0, turns), (0, wrap(strips))])
+    part = parts[(*args, each.x, each.y)]._node
+    total[tuple(args)] += wrap(build.cast(wide, part))
     return Whole(read(total, shape), shape, names, index.trace)
 
 
