@@ -145,3 +145,21 @@ def test_unsharp(shape: tuple[int, ...], dtype: str) -> None:
     else:
         limit = 4 * rounding(image, np.full(121, 1 / 121))
         within(found, wanted.astype("float32"), limit)
+
+
+@pytest.mark.parametrize("size", [(24, 1), (1, 31), (51, 64), (33, 40)])
+def test_large_boxes_are_exact(size: tuple[int, int]) -> None:
+    """Sums of many pixels are made of sums: of integers these are exact."""
+
+    @hl.jit(static=["size"])
+    def in_a_program(a: hl.Array, size: tuple[int, int]) -> hl.Array:
+        return hl.filters.box(a, size, "edge", normalize=False)
+
+    for shape in ((70, 45), (3, 5), (40, 30, 3)):
+        image = photo(shape, "uint8").astype(np.int32) * 1001
+        beside = [(n // 2, n - 1 - n // 2) for n in size]
+        wide = np.pad(image, [*beside, (0, 0)][: image.ndim], "edge")
+        sums = np.lib.stride_tricks.sliding_window_view(wide, size, (0, 1))
+        wanted = sums.sum((-1, -2), dtype=np.int32)
+        same(hl.filters.box(image, size, "edge", normalize=False), wanted)
+        same(in_a_program(image, size=size), wanted)
