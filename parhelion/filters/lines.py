@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from parhelion.ir.expr import Expr as Node
-from parhelion.ir.expr import FuncCall, ImageLoad
+from parhelion.ir.expr import FuncCall, ImageLoad, Select
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import nodes
 from parhelion.lang.func import Func, Stage
@@ -133,11 +133,18 @@ def _width(value: Node) -> int:
         n = stack.pop()
         widest = max(widest, n.type.width)
         if not isinstance(n, FuncCall | ImageLoad):
-            for child in n.children():
+            children = n.children()
+            if isinstance(n, Select) and not _reads(n.cond):
+                children = (n.a, n.b)
+            for child in children:
                 if isinstance(child, Node) and child not in seen:
                     seen.add(child)
                     stack.append(child)
     return widest
+
+
+def _reads(value: Node) -> bool:
+    return any([isinstance(n, FuncCall | ImageLoad) for n in nodes(value)])
 
 
 __all__ = ["STRIP", "by_lines", "lanes_of", "vectorize"]

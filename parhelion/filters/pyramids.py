@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +10,16 @@ import numpy as np
 
 from parhelion.errors import BoundsError, here
 from parhelion.filters.given import border_name, whole_number
-from parhelion.filters.planes import Plane, plane, plane_axes, saturated
+from parhelion.filters.planes import Plane, array, plane, plane_axes, saturated
 from parhelion.filters.running import Image, run
 from parhelion.filters.sums import weighted
 from parhelion.ir import build
-from parhelion.ir.build import int32
+from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
+from parhelion.lang.effects import unsafe_promise_clamped
+from parhelion.lang.expr import wrap
+from parhelion.lang.func import Func
+from parhelion.lang.var import Var
 from parhelion.types import Type, UInt
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, computed, coordinate, moved, tidy
@@ -65,17 +70,29 @@ def _down(image: Array, apart: int, border: str) -> Array:
         rows = p.stage(
             weighted(lambda d: p.moved(build.add(y, int32(d)), int32(0)), _ROW, -2, t)
         )
-    column = _pixel(p)
+    if p.apart > 1:
+        # All sums lie side by side, but their pixels every second one: the latter are
+        # taken of rounded ones.
+        total = _rounded(weighted(lambda d: rows.at(0, d), _ROW, -2, t), own, 8)
+        halved = _every_second(total._whole, p.apart)
+        return _sized(halved, image, p, _half)
+    column = coordinate(p.x)
     total = weighted(
         lambda d: rows.moved(int32(0), build.add(column, int32(d))), _ROW, -2, t
     )
     return _sized(_rounded(total, own, 8), image, p, _half)
 
 
-def _pixel(p: Plane) -> Node:
-    """The column of each point."""
-    at = coordinate(p.x)
-    return build.div(at, int32(p.apart)) if p.apart > 1 else at
+def _every_second(row: Whole, apart: int) -> Array:
+    """Every second pixel of rows whose pixels have several elements side by side."""
+    x, table = Var("x"), Func("place")
+    pixel = build.mul(build.div(x._node, int32(apart)), int32(2))
+    lane = build.mod(x._node, int32(apart))
+    at = build.add(build.mul(pixel, int32(apart)), lane)
+    last = build.sub(row.extent(0), int32(1))
+    table[x] = wrap(build.clamp(at, int32(0), last))
+    place = unsafe_promise_clamped(table[wrap(coordinate(0))], 0, wrap(last))._node
+    return array(moved(computed(row, "sums").value, {0: place}), row)
 
 
 def _half(n: Node) -> Node:
@@ -142,42 +159,89 @@ def _up(image: Array, apart: int) -> Array:
     y, x = plane_axes(image, "pyr_up")
     p = Plane(image.func, image._whole, y, x, apart)
     work = image.astype(_exact(own, 64))
-    rows = _twice(work, y, 1)
-    columns = _twice(Array._of(computed(rows._whole, "rows")), x, max(apart, 1))
-    return _sized(_rounded(columns, own, 6), image, p, lambda n: build.mul(n, int32(2)))
+    rows = Array._of(computed(_twice(work, y)._whole, "rows"))
+    if apart > 1:
+        columns = _twice_of_colours(rows, apart, own)
+    else:
+        columns = _rounded(_twice(rows, x), own, 6)
+    return _sized(columns, image, p, lambda n: build.mul(n, int32(2)))
 
 
-def _twice(image: Array, p: int, apart: int) -> Array:
+def _twice(image: Array, p: int) -> Array:
     """The sums along an axis, which is counted from the last, for twice its pixels."""
     whole = image._whole
-    n = whole.extent(p)
-    place = coordinate(p)
-    at: Node = place
-    lane: Node = int32(0)
-    if apart > 1:
-        n, at = build.div(n, int32(apart)), build.div(place, int32(apart))
-        lane = build.mod(place, int32(apart))
-    last = build.sub(n, int32(1))
+    place, last = coordinate(p), build.sub(whole.extent(p), int32(1))
 
     def pixel(d: int) -> Array:
-        k = build.add(build.div(at, int32(2)), int32(d))
-        if d < 0:
-            k = build.select(build.lt(k, int32(0)), build.minimum(int32(1), last), k)
-        elif d > 0:
-            k = build.minimum(k, last)
-        to = build.add(build.mul(k, int32(apart)), lane) if apart > 1 else k
-        value = moved(whole.value, {p: to})
-        return Array._of(Whole(value, whole.shape, whole.names, whole.trace))
+        k = _beside(build.div(place, int32(2)), d, last)
+        return array(moved(whole.value, {p: k}), whole)
 
-    number = image.dtype.type
-    even = pixel(-1) + pixel(0) * number(6) + pixel(1)
-    odd = (pixel(0) + pixel(1)) * number(4)
-    is_odd = build.eq(build.mod(at, int32(2)), int32(1))
+    even, odd = _sums(pixel, image.dtype.type)
+    is_odd = build.eq(build.mod(place, int32(2)), int32(1))
     value = build.select(is_odd, odd._whole.value, even._whole.value)
     shape = list(whole.shape)
     k = whole.rank - 1 - p
     shape[k] = build.mul(shape[k], int32(2))
     return Array._of(Whole(value, tuple(shape), whole.names, whole.trace))
+
+
+def _twice_of_colours(image: Array, apart: int, own: Type) -> Array:
+    """As `_twice` along rows whose pixels have several elements side by side, rounded.
+
+    Both sums are stages of as many elements as the image has. Of these, tables say
+    which are beside each one, and which of them is where in the result.
+    """
+    whole = image._whole
+    n = whole.extent(0)
+    last = build.sub(build.div(n, int32(apart)), int32(1))
+
+    def place(make: Callable[[Node], Node]) -> Node:
+        """An element of the same channel, of the pixel that is made of a pixel."""
+        x = Var("x")
+        pixel = make(build.div(x._node, int32(apart)))
+        lane = build.mod(x._node, int32(apart))
+        table = Func("place")
+        table[x] = wrap(build.add(build.mul(pixel, int32(apart)), lane))
+        end = wrap(build.sub(n, int32(1)))
+        return unsafe_promise_clamped(table[wrap(coordinate(0))], 0, end)._node
+
+    def beside(d: int) -> Array:
+        if d == 0:
+            return image
+        at = place(lambda k: build.clamp(_beside(k, d, last), int32(0), last))
+        return array(moved(whole.value, {0: at}), whole)
+
+    both = [
+        computed(_rounded(sums, own, 6)._whole, name)
+        for sums, name in zip(
+            _sums(beside, image.dtype.type), ("even", "odd"), strict=True
+        )
+    ]
+    at = place(lambda k: build.clamp(build.div(k, int32(2)), int32(0), last))
+    even, odd = [moved(one.value, {0: at}) for one in both]
+    x = Var("x")
+    parity = Func("parity")
+    number = build.mod(build.div(x._node, int32(apart)), int32(2))
+    parity[x] = wrap(build.cast(own, number))
+    is_odd = build.ne(parity[wrap(coordinate(0))]._node, imm(0, own))
+    shape = (*whole.shape[:-1], build.mul(n, int32(2)))
+    value = build.select(is_odd, odd, even)
+    return Array._of(Whole(value, shape, whole.names, whole.trace))
+
+
+def _beside(k: Node, d: int, last: Node) -> Node:
+    """The pixel beside one of an axis: reflected before the first, and the last one
+    behind it."""
+    at = build.add(k, int32(d))
+    if d < 0:
+        at = build.select(build.lt(at, int32(0)), build.minimum(int32(1), last), at)
+    return build.minimum(at, last) if d > 0 else at
+
+
+def _sums(pixel: Callable[[int], Array], number: Any) -> tuple[Array, Array]:
+    """The sums for the two pixels that one becomes."""
+    even = pixel(-1) + pixel(0) * number(6) + pixel(1)
+    return even, (pixel(0) + pixel(1)) * number(4)
 
 
 def gaussian_pyramid(image: Image, levels: int, border: str = "reflect") -> list[Image]:
