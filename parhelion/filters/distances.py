@@ -36,6 +36,8 @@ _MOST = 32767
 _SHORT, _LONG = UInt(16), UInt(32)
 #: Rows that a thread computes at a time, and 16-bit numbers of a register.
 STRIP, _LANES = 16, 32
+#: Pixels of a row that try as many columns as each other.
+BLOCK = 128
 #: Where there is no pixel of 0: distances and squares.
 _NONE = {_SHORT: (1 << 16) - 1, _LONG: 1 << 31}
 
@@ -92,10 +94,11 @@ def _distances(image: Array, metric: str) -> Array:
     steps[lines.at()] = down[lines.at()]
     _scan(steps, lines, x, width)
     if metric == "l1":
-        found = steps
+        far = steps[lines.at()]
     else:
+        column = named[x]
         found = _nearest(down, steps, lines, width, metric)
-    far = found[lines.at()]
+        far = found[(column % BLOCK, column / BLOCK, *lines.rows())]
     value = cast(Float(32), far)
     if metric == "l2":
         value = sqrt(value)
@@ -157,32 +160,38 @@ def _scan(f: Func, lines: _Lines, p: int, extent: Expr) -> None:
 
 
 def _nearest(down: Func, steps: Func, lines: _Lines, width: Expr, metric: str) -> Func:
-    """The least of a metric's values over the pixels of a row."""
+    """The least of a metric's values over the pixels of a row, by blocks of pixels:
+    (pixel, block, …). Those of a block try as many columns as the furthest of them may
+    need."""
     squared = metric == "l2"
     t = _LONG if squared else _SHORT
     none = _of(_NONE[t], t)
     x = lines.named[lines.x]
+    pixel, block = Var("pixel"), Var("block")
     reach, columns, nearest = Func("reach"), Func("columns"), Func("nearest")
-    # No pixel of the row is further from the nearest 0 than by so many columns.
-    r = RDom([(0, width)])
-    reach[lines.rows()] = wrap(int32(0))
-    far = steps[lines.at(lines.x, r.x)]
+    # No pixel of a block is further from the nearest 0 than by so many columns.
+    r = RDom([(0, BLOCK)])
+    of_block = block, *lines.rows()
+    reach[of_block] = wrap(int32(0))
+    far = steps[lines.at(lines.x, minimum(block * BLOCK + r.x, width - 1))]
     reached = select(far == _of(_NONE[_SHORT]), wrap(int32(0)), cast(INT32, far))
-    reach[lines.rows()] = maximum(reach[lines.rows()], reached)
+    reach[of_block] = maximum(reach[of_block], reached)
     inside = (x >= 0) & (x < width)
     own = down[lines.at(lines.x, clamp(x, 0, width - 1))]
     value = cast(t, own) * cast(t, own) if squared else own
     is_none = ~inside | (own == _of(_NONE[_SHORT]))
     columns[lines.at()] = select(is_none, none, value)
-    nearest[lines.at()] = columns[lines.at()]
+    own_x = block * BLOCK + pixel
+    of_pixel = pixel, *of_block
+    nearest[of_pixel] = columns[lines.at(lines.x, own_x)]
     d = RDom([(1, maximum(width - 1, 0))], "d")
-    d.where(d.x <= reach[lines.rows()])
+    d.where(d.x <= reach[of_block])
     least = minimum(
-        columns[lines.at(lines.x, x - d.x)], columns[lines.at(lines.x, x + d.x)]
+        columns[lines.at(lines.x, own_x - d.x)], columns[lines.at(lines.x, own_x + d.x)]
     )
     apart = cast(t, d.x)
     value = least + apart * apart if squared else maximum(least, apart)
-    nearest[lines.at()] = minimum(nearest[lines.at()], value)
+    nearest[of_pixel] = minimum(nearest[of_pixel], value)
     return nearest
 
 
@@ -204,13 +213,25 @@ def _by_rows(pipeline: Pipeline) -> None:
     steps.compute_at(out, row).vectorize(steps.args()[across], _LANES)
     for one in stages:
         f = one._function
-        if f.dimensions < out._function.dimensions:
-            one.compute_at(out, row).update(0).unscheduled()
-        elif len(f.updates) < 2:
-            lanes = lanes_of(f.stages()[0])
-            one.compute_at(out, row).vectorize(one.args()[across], lanes)
-            if f.updates:
-                _by_pixels(one, 0, across)
+        if len(f.updates) == 2:
+            continue
+        one.compute_at(out, row)
+        if not f.updates:
+            one.vectorize(one.args()[across], lanes_of(f.stages()[0]))
+        elif f.dimensions == out._function.dimensions:
+            one.update(0).unscheduled()
+        else:
+            _by_blocks(one)
+
+
+def _by_blocks(nearest: Func) -> None:
+    """Keeps the pixels of a block in registers while columns are tried."""
+    pixel, *others = nearest.args()
+    definition = nearest._function.updates[0]
+    assert definition.rdom is not None
+    step = of_rvar(definition.rdom.vars[0])
+    nearest.vectorize(pixel, lanes_of(nearest._function.stages()[0]))
+    nearest.update(0).reorder(pixel, step, *others).vectorize(pixel, BLOCK)
 
 
 def _scanned(f: Func) -> int:
