@@ -12,6 +12,7 @@ from parhelion.filters import lab
 from parhelion.filters.applied import applied
 from parhelion.filters.channels import joined, split
 from parhelion.filters.planes import plane_axes
+from parhelion.filters.points import by_pixels
 from parhelion.filters.whole_images import Image, run
 from parhelion.types import Float, Type, UInt
 from parhelion.whole.array import Array
@@ -52,7 +53,9 @@ def convert_color(image: Image, code: str) -> Image:
     >>> hl.filters.convert_color(image, "rgb2hsv")[0].tolist()
     [[0, 255, 255], [120, 255, 255], [0, 0, 40]]
     """
-    found: Image = run(_convert_color, image, _word(code))
+    # Loops over the other axes of more are left to the search.
+    schedule = by_pixels if getattr(image, "ndim", 0) in (2, 3) else None
+    found: Image = run(_convert_color, image, _word(code), schedule=schedule)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The schedule of a filter that mixes channels: row by row, all channels of a pixel at
+"""Schedules of filters that mix channels: row by row, all channels of a pixel at
 once."""
 
 from __future__ import annotations
@@ -38,4 +38,20 @@ def by_points(pipeline: Pipeline) -> None:
             one.vectorize(stage.args()[0], lanes_of(definition))
 
 
-__all__ = ["by_points"]
+def by_pixels(pipeline: Pipeline) -> None:
+    """Schedules a pipeline of one output, (x, y) or (x, y, channel), each of whose
+    pixels is made of the one that is there in the image: all its channels at once."""
+    (out,) = pipeline.outputs()
+    x, y, *channels = out.args()
+    strip, row = Var("strip"), Var("row")
+    out.split(y, strip, row, STRIP, TailStrategy.GuardWithIf)
+    out.reorder(*channels, x, row, strip).parallel(strip)
+    for channel in channels:
+        out.unroll(channel)
+    out.vectorize(x, lanes_of(out._function.stages()[0]))
+    for f in realization_order([out._function]):
+        if f is not out._function:
+            Func._of(f).compute_root()
+
+
+__all__ = ["by_pixels", "by_points"]
