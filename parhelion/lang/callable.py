@@ -27,6 +27,7 @@ from parhelion.lang.judging import judge
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pickling import Written, check_unchanged
 from parhelion.lang.runner import Runner
+from parhelion.runtime.call import Call
 from parhelion.runtime.foreign import KeptPixelsError
 from parhelion.runtime.layout import Array, Layout, address, overlap
 from parhelion.runtime.program import PLAIN, Options, Variant
@@ -258,6 +259,9 @@ class Callable:
         ]
         #: Layouts of earlier calls that needed nothing special.
         self._settled: set[tuple[Layout, ...]] = set()
+        #: For layouts of earlier calls that needed other code, that code and layouts as
+        #: it expects them.
+        self._others: dict[tuple[Layout, ...], tuple[Call, list[object]]] = {}
 
     def _planned(self, args: Sequence[IRArgument]) -> tuple[list[int], list[BufferSym]]:
         """Returns the place in the call of each argument of the code, and embedded
@@ -311,12 +315,18 @@ class Callable:
                 embedded = [check_image(sym, SET.of(sym)) for sym in self._bound]
                 values += embedded
                 layouts += embedded
-            together = tuple(layouts)
-            if together not in self._settled:
+            together, call = tuple(layouts), self._call
+            other = self._others.get(together)
+            if other is not None:
+                call, fitting = other
+                for (i, _), fit in zip(self._images, fitting, strict=False):
+                    values[i] = fit
+                values[len(args) :] = fitting[len(self._images) :]
+            elif together not in self._settled:
                 if self._runner.is_new():
                     self._judge(args, layouts)
                 if not self._is_plain(layouts):
-                    self._run_specially(args, layouts)
+                    self._run_specially(args, together)
                     return 0
                 if len(self._settled) >= _MAX_REMEMBERED:
                     self._settled.clear()
@@ -324,7 +334,7 @@ class Callable:
             if self._bools:
                 self._check_scalars(args)
             try:
-                self._call.run(values)
+                call.run(values)
             except (struct.error, OverflowError, TypeError):
                 self._check_scalars(args)
                 raise
@@ -335,7 +345,7 @@ class Callable:
                     raise  # foreign code of the user's raised it
                 # An output smaller than a tile, perhaps, which has code of its own;
                 # what has none fails again, and its message says more.
-                self._run_specially(args, layouts)
+                self._run_specially(args, together)
             return 0
         except BaseException as error:
             leave(error)
@@ -410,8 +420,11 @@ class Callable:
         images = {s: v for s, v in given.items() if s not in runner.targets}
         judge(runner, boxes, images, self._check_scalars(args))
 
-    def _run_specially(self, args: Sequence[object], layouts: Sequence[Layout]) -> None:
-        """Runs a call whose arrays need another variant of the code, or a copy."""
+    def _run_specially(
+        self, args: Sequence[object], layouts: tuple[Layout, ...]
+    ) -> None:
+        """Runs a call whose arrays need another variant of the code, or a copy. Which
+        variant it was is remembered for the next one with such arrays."""
         runner = self._runner
         given = self._given(layouts)
         images = {s: v for s, v in given.items() if s not in runner.targets}
@@ -425,11 +438,25 @@ class Callable:
                 at=here(),
                 hint="make a new Callable",
             )
+        scalars = self._check_scalars(args)
         try:
-            runner.run(images, outputs, self._check_scalars(args), self._options)
+            served = runner.run(images, outputs, scalars, self._options)
         except KeptPixelsError as error:
             error.hold(args)
             raise
+        if served is None or runner.device is not None:
+            return
+        if any([layout.copy is not None for layout in layouts]):
+            return  # it would keep the image
+        program = runner.program(served)
+        places, _ = self._planned(program.lowered.args)
+        symbols = [a.symbol for a in program.lowered.args]
+        expected = runner.values(program, given, scalars)
+        fits = dict(zip(symbols, expected, strict=True))
+        fitting = [fits.get(s, layout) for s, layout in given.items()]
+        if len(self._others) >= _MAX_REMEMBERED:
+            self._others.clear()
+        self._others[layouts] = program.call.rearranged(places), fitting
 
 
 def _unpickled(written: Written, options: Options, names: Sequence[str]) -> Callable:

@@ -290,15 +290,16 @@ class Runner:
         destinations: Sequence[Buffer],
         scalars: Mapping[ParamSym, Number] | None = None,
         options: Options = PLAIN,
-    ) -> None:
-        """Computes the outputs into `destinations`, which have been checked."""
+    ) -> Variant | None:
+        """Computes the outputs into `destinations`, which have been checked. Returns
+        the variant that did, None if it did so in other places or had nothing to do."""
         spare: list[tuple[Buffer, Buffer]] = []
         layouts = dict(images)
         inputs = list(images.values())
         given = [b._layout() for b in destinations]
         if any([0 in layout.extents for layout in given]):
             check_empty(self.targets, given)
-            return
+            return None
         if len(given) > 1:
             check_apart(self.targets, destinations, given)
         for sym, buffer, layout in zip(self.targets, destinations, given, strict=True):
@@ -310,23 +311,24 @@ class Runner:
             layouts[sym] = layout
             inputs.append(layout)
         try:
-            self._run(self.variant(layouts, options), layouts, scalars)
+            served = self._run(self.variant(layouts, options), layouts, scalars)
         except KeptPixelsError as error:
             error.hold([*destinations, *[instead for _, instead in spare]])
             error.hold([self.bindings.of(s) for s in self.reach.images])
             raise
         for buffer, instead in spare:
             buffer._writable()[...] = instead._pixels()
+        return None if spare else served
 
     def _run(
         self,
         variant: Variant,
         layouts: Mapping[BufferSym, Layout],
         scalars: Mapping[ParamSym, Number] | None,
-    ) -> None:
+    ) -> Variant:
         program = self.program(variant)
         try:
-            program.call.run(self._values(program, layouts, scalars))
+            program.call.run(self.values(program, layouts, scalars))
         except (BoundsError, InvalidBufferError) as error:
             other = self.instead(variant, error.failure)
             if other is None:
@@ -334,7 +336,8 @@ class Runner:
 
                 advise(error, self, program, layouts, scalars)
                 raise
-            self._run(other, layouts, scalars)
+            return self._run(other, layouts, scalars)
+        return variant
 
     def instead(self, variant: Variant, failure: str) -> Variant | None:
         """A variant that may succeed where this one reported a failure."""
@@ -398,12 +401,13 @@ class Runner:
         known = [e for e in lowered.bounds if unknown.isdisjoint(free_vars(e))]
         return all([evaluate(e, env) for e in known])
 
-    def _values(
+    def values(
         self,
         program: CompiledPipeline,
         layouts: Mapping[BufferSym, Layout],
         scalars: Mapping[ParamSym, Number] | None,
     ) -> list[object]:
+        """What the arguments of some code are, for arrays of these layouts."""
         strides = dict(program.variant.strides)
         values: list[object] = []
         for arg in program.lowered.args:

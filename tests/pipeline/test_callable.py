@@ -247,3 +247,51 @@ def test_what_has_no_pixels_is_named(given: Any) -> None:
             f"the argument '{name}' of the Callable has no pixels: it is {given!r}"
         )
         assert place.startswith(f"  --> {__file__}:")
+
+
+def test_code_for_other_layouts_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays whose first dimension is not dense, and those smaller than a vector, need
+    other code than the first: a later call with such arrays goes straight to it."""
+    c, im, gain = hl.Var("c"), hl.ImageParam(hl.UInt(8), 3), hl.Param(hl.UInt(8))
+    f = hl.Func("scaled")
+    f[x, y, c] = im[x, y, c] * gain
+    f.vectorize(x, 16)
+    call = f.compile_to_callable([im, gain])
+
+    def check(width: int, factor: int) -> None:
+        pixels = np.random.default_rng(width).integers(0, 60, (3, width, 3), np.uint8)
+        out = np.zeros_like(pixels)
+        # Their dimensions are x, y, c where the last one of the arrays is the first.
+        call(pixels.transpose(2, 0, 1), factor, out.transpose(2, 0, 1))
+        np.testing.assert_array_equal(out, pixels * np.uint8(factor))
+
+    for width in (40, 5, 1):
+        check(width, 2)
+    asked: list[object] = []
+    special = hl.Callable._run_specially
+
+    def counted(self: hl.Callable, *given: Any) -> None:
+        asked.append(given)
+        special(self, *given)
+
+    monkeypatch.setattr(hl.Callable, "_run_specially", counted)
+    for width in (40, 5, 1):
+        check(width, 3)
+    kept = [np.ones((3, 40, 3), np.uint8) for _ in range(8)]
+    out = np.zeros_like(kept[0])
+    for one in kept:
+        call(one.transpose(2, 0, 1), 4, out.transpose(2, 0, 1))
+        assert (out == 4).all()
+    assert len(asked) <= 8 + 3  # once for each array, which may be a new one
+    first = len(asked)
+    for one in kept:
+        call(one.transpose(2, 0, 1), 5, out.transpose(2, 0, 1))
+        assert (out == 5).all()
+    assert len(asked) == first
+    # What overlaps is copied, each time.
+    one = kept[0]
+    for _ in range(2):
+        call(one.transpose(2, 0, 1), 2, one.transpose(2, 0, 1))
+    assert (one == 4).all()
+    with pytest.raises(hl.HalideError, match="1000"):
+        call(kept[1].transpose(2, 0, 1), 1000, out.transpose(2, 0, 1))
