@@ -40,7 +40,8 @@ def test_the_text() -> None:
     at = lines.index("#pragma omp parallel for")
     assert lines[at + 1].startswith("for (int32_t grad_s0_y = ")
     at = lines.index("#pragma omp simd")
-    assert lines[at + 1].startswith("for (int32_t grad_s0_xi = 0; grad_s0_xi < 8;")
+    head = "for (int32_t grad_s0_x = 0; grad_s0_x < grad_s0_x_end; grad_s0_x++) {"
+    assert lines[at + 1] == head
     assert "return 0;\n}" in text
 
 

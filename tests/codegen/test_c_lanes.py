@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.codegen.c.joined import joined
+from parhelion.ir import build
+from parhelion.ir import stmt as S
+from parhelion.ir.evaluate import evaluate
+from parhelion.ir.expr import Var
+from parhelion.ir.stmt import ForKind
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32, UInt
 from tests.codegen.c_code import compiled, needs_cc
 
 x, y, xi = hl.vars("x y xi")
@@ -49,18 +58,92 @@ def guarded() -> hl.Func:
     return f
 
 
+def guarded_blocks() -> hl.Func:
+    """Of each block of f, one of g is computed before."""
+    f, g = hl.Func("c_guarded"), hl.Func("c_before")
+    g[x, y] = x * 7 + y
+    f[x, y] = g[x, y] * g[x + 1, y]
+    f.split(x, x, xi, 8, GUARD).vectorize(xi)
+    g.compute_at(f, x).vectorize(x, 8, GUARD)
+    return f
+
+
 def test_a_guard_of_lanes_is_the_end_of_their_loop() -> None:
-    text = hl.Pipeline(guarded()).c_text([])
+    text = hl.Pipeline(guarded_blocks()).c_text([])
     assert lanes(text) and re.search(r"c_guarded_s0_xi\w*_end", text)
     assert not [line for loop in lanes(text) for line in loop if "if (" in line]
 
 
 @needs_cc
-def test_lanes_that_end_early(tmp_path: Path) -> None:
-    f = guarded()
+@pytest.mark.parametrize("make", [guarded, guarded_blocks])
+def test_lanes_that_end_early(make: Callable[[], hl.Func], tmp_path: Path) -> None:
+    f = make()
     call = compiled(f, [], tmp_path)
     for width in (1, 7, 8, 9, 16, 23):
         same(f, call, [width, 3])
+
+
+def loops_of_x(text: str) -> list[str]:
+    """The heads of the loops along rows, of blocks and of lanes."""
+    return re.findall(r"for \(int32_t \w+_s0_x\w* = .*", text)
+
+
+@pytest.mark.parametrize("tail", [GUARD, hl.TailStrategy.RoundUp])
+def test_blocks_of_lanes_are_one_loop(tail: hl.TailStrategy) -> None:
+    """Where each block is nothing but a loop of lanes, C has none of blocks."""
+    f = hl.Func("c_row")
+    f[x, y] = x * 7 + y
+    f.split(x, x, xi, 8, tail).vectorize(xi)
+    text = hl.Pipeline(f).c_text([])
+    heads = loops_of_x(text)
+    assert heads and len(heads) == len(lanes(text))
+    assert not [one for one in heads if "_s0_xi" in one]
+
+
+def test_blocks_that_overlap_keep_their_loop() -> None:
+    f = hl.Func("c_shifted")
+    f[x, y] = x * 7 + y
+    f.split(x, x, xi, 8, hl.TailStrategy.ShiftInwards).vectorize(xi)
+    heads = loops_of_x(hl.Pipeline(f).c_text([]))
+    assert [one for one in heads if "_s0_xi" in one]
+
+
+@needs_cc
+@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("first", [0, -5, 11])
+def test_rows_of_blocks(step: int, first: int, tmp_path: Path) -> None:
+    """Rows from any place, read by steps, and two stores of pairs that interleave."""
+    image = hl.Buffer(np.arange(300, dtype=np.int32) ** 2 % 251, name="c_steps")
+    f = hl.Func("c_stepped")
+    at = (x - first) * step
+    f[x, y] = (image[at] + image[at + 1] * y) >> (x % 2)
+    phase = hl.Var("phase")
+    f.align_bounds(x, 2, first % 2).split(x, x, phase, 2).unroll(phase)
+    f.split(x, x, xi, 8, GUARD).vectorize(xi)
+    call = compiled(f, [], tmp_path)
+    for width in (2, 14, 16, 18, 66):
+        expected, out = (hl.Buffer(hl.Int(32), [width, 3]) for _ in range(2))
+        expected.set_min(first, 0)
+        out.set_min(first, 0)
+        f.realize(expected)
+        assert call(out) == 0
+        assert np.array_equal(np.asarray(out), np.asarray(expected))
+
+
+def test_the_end_of_a_row_is_an_int_where_that_of_its_blocks_is_none() -> None:
+    """Of 2**31 - 1 points, the last block ends at 2**31."""
+    points, blocks, block, lane = [Var(n, INT32) for n in ("p", "b", "block", "lane")]
+    point = build.add(build.mul(block, build.int32(16)), lane)
+    store = S.Store(BufferSym("c_long", UInt(8), 1, "output"), point, point, None)
+    inner = S.If(build.lt(point, points), store, None)
+    lanes_of = S.For(lane, build.int32(0), build.int32(16), ForKind.VECTORIZED, inner)
+    row = joined(S.For(block, build.int32(0), blocks, ForKind.SERIAL, lanes_of))
+    assert row is not None and isinstance(row.body, S.Store)
+    assert row.body.index is row.var
+    for count in (1, 15, 16, 17, 2**31 - 1):
+        sizes = {points: count, blocks: -(-count // 16)}
+        assert evaluate(row.min, sizes) == 0
+        assert evaluate(row.extent, sizes) == count
 
 
 def test_other_guards_stay() -> None:

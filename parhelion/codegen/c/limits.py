@@ -19,22 +19,30 @@ from parhelion.types import INT32
 def limited(loop: S.For) -> S.For:
     """A loop whose body is a branch, without those of its conditions that hold for the
     first lanes up to some one."""
-    body = loop.body
-    if not isinstance(body, S.If) or body.otherwise is not None:
+    found, then = ends(loop)
+    if not found:
         return loop
     end = build.add(loop.min, loop.extent)
+    for one in found:
+        end = build.minimum(end, one)
+    return S.For(loop.var, loop.min, build.sub(end, loop.min), loop.kind, then)
+
+
+def ends(loop: S.For) -> tuple[list[Expr], S.Stmt]:
+    """Of a loop whose body is a branch, before which lanes its conditions hold that
+    hold for the first ones, and the body without them."""
+    body = loop.body
+    if not isinstance(body, S.If) or body.otherwise is not None:
+        return [], body
+    found: list[Expr] = []
     rest: list[Expr] = []
     for condition in _conditions(body.cond):
-        found = _end(condition, loop.var)
-        if found is None:
-            rest.append(condition)
-        else:
-            end = build.minimum(end, found)
+        end = _end(condition, loop.var)
+        (rest if end is None else found).append(condition if end is None else end)
     then = body.then
     for condition in reversed(rest):
         then = S.If(condition, then, None)
-    extent = build.sub(end, loop.min)
-    return S.For(loop.var, loop.min, extent, loop.kind, then)
+    return found, then
 
 
 def _conditions(e: Expr) -> list[Expr]:
@@ -59,4 +67,4 @@ def _end(condition: Expr, lane: Var) -> Expr | None:
     return built(others.shifted(isinstance(condition, E.LE)), INT32)
 
 
-__all__ = ["limited"]
+__all__ = ["ends", "limited"]

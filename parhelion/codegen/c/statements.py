@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from parhelion.codegen.backend import Writer
 from parhelion.codegen.c import refusals
 from parhelion.codegen.c.hoist import hoisted
+from parhelion.codegen.c.joined import joined, sum_of
 from parhelion.codegen.c.limits import limited
 from parhelion.codegen.c.loops import (
     hindrance,
@@ -22,6 +23,7 @@ from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind, Stmt
+from parhelion.types import INT32
 
 
 def _block(f: Text, s: S.Block) -> None:
@@ -38,6 +40,9 @@ def _let(f: Text, s: S.LetStmt) -> None:
 
 
 def _loop(f: Text, s: S.For) -> None:
+    row = joined(s)
+    if row is not None and is_simd(row):
+        s = row
     if s.kind is ForKind.VECTORIZED:
         s = limited(s)
     simd = s.kind is ForKind.VECTORIZED and is_simd(s)
@@ -49,6 +54,8 @@ def _loop(f: Text, s: S.For) -> None:
         for one in before:
             _let(f, one)
     end = build.add(s.min, s.extent)
+    if s.var.type is INT32:
+        end = sum_of(end)
     t, low = c_type(s.var.type), f.root(s.min)
     name = f.name(s.var, s.var.name)
     stop = f.root(end)
