@@ -12,13 +12,15 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.c.joined import joined
+from parhelion.codegen.c.loops import is_simd
+from parhelion.codegen.c.parted import parted
 from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.evaluate import evaluate
-from parhelion.ir.expr import Var
+from parhelion.ir.expr import Load, Var
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
-from parhelion.types import INT32, UInt
+from parhelion.types import BOOL, INT32, UInt
 from tests.codegen.c_code import compiled, needs_cc
 
 x, y, xi = hl.vars("x y xi")
@@ -144,6 +146,55 @@ def test_the_end_of_a_row_is_an_int_where_that_of_its_blocks_is_none() -> None:
         sizes = {points: count, blocks: -(-count // 16)}
         assert evaluate(row.min, sizes) == 0
         assert evaluate(row.extent, sizes) == count
+
+
+def rows(updated: bool) -> hl.Func:
+    """Four rows at a time, the last of which have a guard each."""
+    f, yi = hl.Func("c_rows"), hl.Var("yi")
+    f[x, y] = x * 7 + y
+    stage: hl.Func | hl.Stage = f
+    if updated:
+        f[x, y] = f[x, y] * 3 + hl.select(y > 2, x, 5)
+        stage = f.update()
+    stage.split(y, y, yi, 4, GUARD).split(x, x, xi, 8, GUARD)
+    stage.reorder(xi, yi, x, y).reorder(yi, xi).unroll(yi).vectorize(xi)
+    return f
+
+
+def test_guards_of_rows_stand_around_their_lanes() -> None:
+    text = hl.Pipeline(rows(updated=False)).c_text([])
+    assert len(lanes(text)) > 6
+    assert not [line for loop in lanes(text) for line in loop if "if (" in line]
+
+
+@needs_cc
+@pytest.mark.parametrize("updated", [False, True])
+def test_rows_that_end_early(updated: bool, tmp_path: Path) -> None:
+    f = rows(updated)
+    call = compiled(f, [], tmp_path)
+    for height in (1, 3, 4, 6, 9):
+        same(f, call, [19, height])
+
+
+def test_branches_stay_where_a_name_reads_what_one_of_them_stores() -> None:
+    lane, wanted = Var("lane", INT32), [Var(n, BOOL) for n in "ab"]
+    buffers = [BufferSym(n, INT32, 1, "output") for n in ("c_first", "c_second")]
+
+    def branches(read: BufferSym) -> S.For:
+        """The second one stores what has been read before the first."""
+        old, three = Var("old", INT32), build.int32(3)
+        first = S.If(wanted[0], S.Store(buffers[0], three, lane, None), None)
+        second = S.If(wanted[1], S.Store(buffers[1], old, lane, None), None)
+        named = S.LetStmt(old, Load(INT32, read, lane, None))
+        body = build.block(named, first, second)
+        return S.For(lane, build.int32(0), build.int32(8), ForKind.VECTORIZED, body)
+
+    other = branches(BufferSym("c_other", INT32, 1, "input"))
+    found = parted(other)
+    assert isinstance(found, S.Block)
+    assert [type(item) for item in found.items] == [S.If, S.If]
+    changed = branches(buffers[0])
+    assert is_simd(changed) and parted(changed) is changed
 
 
 def test_other_guards_stay() -> None:

@@ -16,6 +16,7 @@ from parhelion.codegen.c.loops import (
     simple_buffers,
     update_of,
 )
+from parhelion.codegen.c.parted import parted
 from parhelion.codegen.c.straight import opened, straight
 from parhelion.codegen.c.text import AtOnce, Text, c_type
 from parhelion.codegen.storage import constant_size
@@ -47,6 +48,10 @@ def _loop(f: Text, s: S.For) -> None:
         s = limited(s)
     simd = s.kind is ForKind.VECTORIZED and is_simd(s)
     if simd:
+        parts = parted(s)
+        if parts is not s:
+            f.stmt(parts)
+            return
         body = straight(opened(s.body, s.var))
         s = S.For(s.var, s.min, s.extent, s.kind, body)
     if simd or s.kind is ForKind.SERIAL:
