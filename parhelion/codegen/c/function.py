@@ -4,7 +4,8 @@ The text needs nothing but the C library (for half floats, gcc 12 or clang 15) a
 computes what the machine code computes: compile it with ``-fwrapv`` (integers wrap) and
 ``-fopenmp``; without that it is one thread. Of nested parallel loops the outermost one
 is given to the threads. A loop that the schedule vectorises is marked so if its body is
-plain. Unrolled loops are loops with a comment, and what `async_` gives a thread of its
+plain, and where a loop over blocks has nothing else in it, both are one loop along the
+row. Unrolled loops are loops with a comment, and what `async_` gives a thread of its
 own is computed before it is used. Functions such as `exp` are those of the C library.
 """
 
