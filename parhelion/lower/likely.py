@@ -8,6 +8,7 @@ inside one branch of a Select, that this branch is mostly taken.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 from parhelion.analysis.rank import is_small
 from parhelion.dataclass import dataclass
@@ -163,7 +164,7 @@ class _Finder:
             found = (
                 (kind is Intrinsic and e.op in self.marks)  # type: ignore[attr-defined]
                 or (self.innermost and kind in (Min, Max))
-                or any([self.worth(c) for c in e.children()])
+                or any([self.worth(c) for c in _computed(e)])
             )
             self._worth[e] = found
         return found
@@ -182,7 +183,7 @@ class _Finder:
             self.choice(e)
         elif isinstance(e, Let):
             self.bind(e.var, e.value)
-        for child in e.children():
+        for child in _computed(e):
             self.expression(child, in_index)
 
     def marked(self, e: Expr, captured: bool) -> bool:
@@ -208,7 +209,7 @@ class _Finder:
             return captured and (
                 self.marked(e.a, captured) or self.marked(e.b, captured)
             )
-        return any([self.marked(c, captured) for c in e.children()])
+        return any([self.marked(c, captured) for c in _computed(e)])
 
     def clamp(self, e: Min | Max, in_index: bool) -> None:
         if (e, e) in self._tried:
@@ -357,6 +358,14 @@ class _Finder:
         if found is not None and (found.bounded or found.everywhere):
             rate = Rate.EACH if self._around else Rate.ONCE
             self.found.append(Candidate(node, steady, other, found, rate))
+
+
+def _computed(e: Expr) -> Sequence[Expr]:
+    """Its operands, but for what is only known of a value, as of a coordinate in a
+    mirrored image: no code is made of that, so that no loop need be cut for it."""
+    if isinstance(e, Intrinsic) and e.op == "known_clamped":
+        return e.args[:1]
+    return e.children()
 
 
 def _leaves(cond: Expr, want: bool) -> list[tuple[Expr, bool]]:
