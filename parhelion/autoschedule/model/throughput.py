@@ -21,6 +21,12 @@ from parhelion.ir.rewrite import free_vars
 
 #: How many addresses the scalar registers hold besides what a loop needs anyway.
 _ADDRESSES = 10
+#: Narrow lanes that lie a constant distance from others that are gathered take so much
+#: of the time: the index has left its vector already. (A Zen 4, of the second to the
+#: fourth of four neighbours, beside what is looked up by itself: 0.48 of bytes, 0.6 of
+#: 16 bits, 0.68 of floats. Those count whole: else local Laplacian gathers more of
+#: them, and takes 1.04 of the time.)
+_BESIDE = 0.5
 #: A scattered lane is dearer than a gathered one.
 _SCATTER = 2.0
 
@@ -87,7 +93,7 @@ def stage_speed(
     reduction = frozenset(trips)
     kept = unkept = 0
     edge = 0.0
-    for a in work.loads:
+    for a, beside in zip(work.loads, work.beside, strict=True):
         if a.source is stage.func and not (a.depends & reduction):
             # An accumulator: in registers from the first iteration to the last.
             cells = int(times(a.depends)) * registers_of(lanes, a.bits, machine)
@@ -104,6 +110,9 @@ def stage_speed(
             one = look_up_time(size, a.bits, machine, lanes)
         else:
             one = load_time(a, machine, vector, lanes, block)
+            narrow = beside and a.bits < 32
+            if narrow and vector is not None and gathers(a, vector, machine):
+                one *= _BESIDE
         total += times(a.depends) * one * sharing[1]
         # What gathers lanes elsewhere, too, takes no longer at the edge.
         if (

@@ -3,7 +3,8 @@
 Where a condition or a clamp is marked `likely`, as boundary conditions are, loops are
 cut, so that almost all iterations compute the likely side alone (see
 `lower.partition`). The others, at the edges of an image, do all of it: their vectors
-fetch each lane from a place of its own.
+fetch each lane from a place of its own. What floats or data decide, as where a turned
+image is looked up, no loop can be cut for: all of it is computed everywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from parhelion.autoschedule.pipeline.graph import GraphStage, Recoordinate
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.intrinsics import LIKELY
-from parhelion.ir.rewrite import free_vars
+from parhelion.ir.rewrite import free_vars, nodes
 
 #: The marks in these speak of other conditions. A clamp is as likely as what it clamps.
 _CLOSED = (E.Select, FuncCall, ImageLoad)
@@ -58,7 +59,8 @@ class Steady(Recoordinate):
         return n.map(self.go)
 
     def on_select(self, n: E.Select) -> Expr:
-        side = None if reads_data(n.cond) else self._likely(n.a, n.b)
+        open_ = reads_data(n.cond) or (self._clamps and not cuts_loops(n.cond))
+        side = None if open_ else self._likely(n.a, n.b)
         return n.map(self.go) if side is None else self.go(side)
 
     def on_min(self, n: E.Min) -> Expr:
@@ -69,7 +71,7 @@ class Steady(Recoordinate):
 
     def _clamp(self, n: E.Min | E.Max) -> Expr:
         side = None
-        if self._clamps and not reads_data(n):
+        if self._clamps and cuts_loops(n):
             side = self._likely(n.a, n.b)
         return n.map(self.go) if side is None else self.go(side)
 
@@ -90,6 +92,19 @@ class Steady(Recoordinate):
                 found = any(self._marked(c) for c in _operands(e))
             self._marks[e] = found
         return found
+
+
+def cuts_loops(e: Expr) -> bool:
+    """Whether loops may be cut by where a coordinate, or a condition, is: neither data
+    nor numbers that are rounded from floats decide it."""
+    return not reads_data(e) and not any([_rounds(n) for n in nodes(e)])
+
+
+def _rounds(n: object) -> bool:
+    """Whether a node makes an integer of a float that a loop moves."""
+    if not isinstance(n, E.Cast) or n.type.is_float() or not n.a.type.is_float():
+        return False
+    return bool(free_vars(n))
 
 
 def _operands(e: Expr) -> list[Expr]:
@@ -162,4 +177,4 @@ class Edges:
         return first, count - int(after[0]) if len(after) else 0
 
 
-__all__ = ["Edges", "Load", "Steady", "steady_choices"]
+__all__ = ["Edges", "Load", "Steady", "cuts_loops", "steady_choices"]

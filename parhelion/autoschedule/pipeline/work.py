@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import TypeVar
 
 from parhelion.analysis.linear import linear
-from parhelion.autoschedule.pipeline.edges import Steady
+from parhelion.autoschedule.pipeline.edges import Steady, cuts_loops
 from parhelion.autoschedule.pipeline.graph import GraphStage, Recoordinate, Source
 from parhelion.dataclass import dataclass
 from parhelion.ir import build
@@ -362,9 +362,7 @@ class Work:
         for inner, _ in _moving(e, self._loops):
             if isinstance(inner, Var | E.Imm):
                 continue
-            if isinstance(inner, E.Min | E.Max | E.Div | E.Mod) and not _has_data(
-                inner
-            ):
+            if isinstance(inner, E.Min | E.Max | E.Div | E.Mod) and cuts_loops(inner):
                 continue  # a clamp or a resampling: taken out of the inner loop
             self._visit(inner)
 
@@ -372,6 +370,18 @@ class Work:
     def loads(self) -> list[Access]:
         """One for each of `reads`."""
         return [self._access(e) for e in self.reads]
+
+    @cached_property
+    def beside(self) -> list[bool]:
+        """Of each of `loads`, whether another one before it is a constant distance
+        away, wherever the loops are: both take their lanes from one index."""
+        found: list[bool] = []
+        seen: set[object] = set()
+        for a in self.loads:
+            place = a.source, *[_moved(e) for e in a.args]
+            found.append(place in seen)
+            seen.add(place)
+        return found
 
     def _access(self, e: FuncCall | ImageLoad) -> Access:
         source: Source = e.func if isinstance(e, FuncCall) else e.image
@@ -409,6 +419,13 @@ class Work:
         return found & self._loops
 
 
+def _moved(e: Expr) -> frozenset[tuple[Expr, int]]:
+    """What a coordinate moves with: all but constants that are added to it."""
+    while isinstance(e, E.Add | E.Sub) and isinstance(e.b, E.Imm):
+        e = e.a
+    return frozenset(linear(e).terms.items())
+
+
 def _exprs(e: Expr) -> list[Expr]:
     return [c for c in e.children() if isinstance(c, Expr)]
 
@@ -444,12 +461,6 @@ def _fraction(e: Expr, v: Var) -> float | None:
         if k is not None and len(linear(e.a).terms) == 1:
             return k / e.b.value
     return None
-
-
-def _has_data(e: Expr) -> bool:
-    from parhelion.analysis.rank import reads_data
-
-    return reads_data(e)
 
 
 def _weight(e: Expr) -> tuple[float, bool]:
