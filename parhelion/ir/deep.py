@@ -3,6 +3,12 @@
 Passes recurse over trees whose depth the user decides. CPython's default limits would
 stop them at about 500 levels, so compiles run on one thread each with a stack of
 512 MB (reserved, not touched: starting one costs about 0.1 ms).
+
+The frames of Python functions are not on that stack. CPython has chunks of 16 KiB for
+them, and takes the next one from the system whenever a call does not fit into the last
+one, to give it back when that call returns. A loop of calls that stands at the end of a
+chunk takes 100 times as long; a compile, which calls functions at all depths, took 15 %
+longer. `with_room` has one large chunk for all.
 """
 
 from __future__ import annotations
@@ -23,6 +29,9 @@ _R = TypeVar("_R")
 
 _STACK_BYTES = 512 << 20
 _DEPTH = 1_000_000
+#: What the frame of `with_room` takes, in words, so that its chunk, the next larger
+#: power of two, has 8 MB left: room for some 40,000 frames (not touched before).
+_FRAME_WORDS = 1 << 20
 #: Of the interpreter's limits. Nothing else is taken under it.
 LOCK = threading.Lock()
 _inside = threading.local()
@@ -32,6 +41,14 @@ _users = 0
 def is_deep() -> bool:
     """Whether this thread runs something deep, for another thread that waits."""
     return getattr(_inside, "yes", False)
+
+
+def with_room(f: Callable[[], _R]) -> _R:
+    """``f()``, with room for the frames of what it calls."""
+    return f()
+
+
+with_room.__code__ = with_room.__code__.replace(co_stacksize=_FRAME_WORDS)
 
 
 def run_deep(f: Callable[[], _R]) -> _R:
@@ -49,7 +66,7 @@ def run_deep(f: Callable[[], _R]) -> _R:
         progress.adopt(work)
         try:
             try:
-                results.append(f())
+                results.append(with_room(f))
             except BaseException as error:
                 errors.append(error)
             ending.close()
