@@ -11,8 +11,8 @@ import scipy.ndimage as ndi
 
 import parhelion as hl
 from parhelion.filters.morphology import made
-from parhelion.whole.networks import middle, sort
 from parhelion.ir.evaluate import evaluate
+from parhelion.whole.networks import middle, sort
 from tests.filters.support import SHAPES, photo, same
 
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -57,7 +57,7 @@ def test_rows_of_elements_are_as_planes(kind: str) -> None:
 
     @hl.jit(static=["size", "scale"])
     def of_planes(
-        a: Annotated[hl.Array, "yxc"], size: object = None, scale: object = None
+        a: Annotated[hl.Array, "yxc"], size: Any = None, scale: Any = None
     ) -> hl.Array:
         return resize(a, size, scale, kind=kind)
 
