@@ -315,6 +315,19 @@ def test_quotients_that_are_cut(t: hl.Type, tmp_path: Path) -> None:
     same(f, compiled(f, [], tmp_path), [len(numbers)])
 
 
+@needs_cc
+def test_clamps_that_follow_each_other(tmp_path: Path) -> None:
+    image, f = (
+        hl.Buffer(np.linspace(-2, 3, 400, dtype=np.float32), "c_levels"),
+        hl.Func(),
+    )
+    root = hl.sqrt(hl.clamp(image[x], 0.0, 1.0))
+    low = hl.min(root, 1.0 - root)
+    f[x] = hl.u8(hl.clamp(hl.select(root > 0.5, 1.0 - low, low) * 300.0, 0.0, 255.0))
+    f.vectorize(x, 16, GUARD)
+    same(f, compiled(f, [], tmp_path), [400])
+
+
 def halves() -> hl.Func:
     image = hl.Buffer(np.arange(400, dtype=np.int32) ** 2 % 251, name="c_row")
     f = hl.Func("c_wide")

@@ -37,8 +37,11 @@ HELPER = re.compile(
 
 HEADER = """\
 // Compile with -fwrapv (integers wrap) and -fopenmp (for threads and vectors).
+// Without threaded jumps, since gcc makes paths of minima and choices that follow each
+// other, and of these in vectors one mask for each path.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off", "no-math-errno", "no-trapping-math")
+#pragma GCC optimize("no-thread-jumps")
 #else
 #pragma STDC FP_CONTRACT OFF
 #endif
