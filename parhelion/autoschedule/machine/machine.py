@@ -36,7 +36,8 @@ class Machine:
     ``exp`` takes as where there are instructions for exponents and masks. again:
     adding to a register's worth of memory that was written one iteration before.
     address: fetching an address that has no register. latency: from one multiply-add
-    to the next that needs it. near_byte: one byte that comes from, or goes to, the
+    to the next that needs it. waiting: how many operations of vectors may wait at a
+    time for what they need. near_byte: one byte that comes from, or goes to, the
     second-level cache. far_byte: one read from beyond it; far_write: one written
     there; streamed: one of an output, written past the caches. lost_byte: how much more
     one costs that a thread's share of the last-level cache does not hold, either.
@@ -74,6 +75,7 @@ class Machine:
     again: float = 0.57
     address: float = 0.5
     latency: float = 1.4
+    waiting: float = 97.0
     near_byte: float = 0.012
     far_byte: float = 0.08
     far_write: float = 0.18

@@ -79,7 +79,7 @@ def stage_speed(
                 count *= block.get(v, 1)
         return count
 
-    total = 0.0
+    total = in_vectors = 0.0
     for (depends, bits, scalar, function), weight in work.alike.items():
         count = times(depends) * (machine.function if function else 1.0)
         if vector is None or vector not in depends:
@@ -87,9 +87,10 @@ def stage_speed(
         elif scalar:
             total += weight * count * lanes * machine.scalar
         else:
-            each = registers_of(lanes, bits, machine) * machine.operation
-            total += weight * count * each
-    total *= sharing[0]
+            in_vectors += weight * count * registers_of(lanes, bits, machine)
+    total = (total + in_vectors * machine.operation) * sharing[0]
+    if not trips:
+        total = max(total, _in_turn(work, machine, in_vectors))
     reduction = frozenset(trips)
     kept = unkept = 0
     edge = 0.0
@@ -146,6 +147,27 @@ def stage_speed(
         # Each iteration waits for what the one before has stored, and computes on it.
         total = max(total, (machine.forward + 2 * machine.latency) * rounds)
     return Speed(total, kept, lanes if vector is not None else 1, edge)
+
+
+def _in_turn(work: Work, machine: Machine, operations: float) -> float:
+    """The time of a block of so many operations of registers by its longest chain.
+    While one block waits for its results, the core begins the next ones, as far as
+    there is room for operations that wait."""
+    begun = max(1.0, machine.waiting / max(operations, 1.0))
+    return work.chain * machine.latency / begun
+
+
+def waits(work: Work, machine: Machine, vector: Var, lanes: int) -> bool:
+    """Whether a pure definition's vectors take longer by their chains than by what
+    there is to do."""
+    if work.stage.index or work.stage.rvars:
+        return False
+    operations = 0.0
+    for (depends, bits, scalar, function), weight in work.alike.items():
+        if vector in depends and not scalar:
+            count = machine.function if function else 1.0
+            operations += weight * count * registers_of(lanes, bits, machine)
+    return _in_turn(work, machine, operations) > operations * machine.operation
 
 
 def registers_for_sums(work: Work, machine: Machine, vectors: int) -> int:
@@ -340,4 +362,5 @@ __all__ = [
     "scatters",
     "stage_speed",
     "store_time",
+    "waits",
 ]

@@ -56,11 +56,11 @@ _FREE = {
 }
 _FUNCTIONS: Mapping[str, float] = {
     "exp": 25,
-    "log": 25,
-    "pow": 60,
-    "sin": 30,
-    "cos": 30,
-    "tan": 50,
+    "log": 33,
+    "pow": 100,
+    "sin": 50,
+    "cos": 50,
+    "tan": 60,
     "asin": 40,
     "acos": 40,
     "atan": 40,
@@ -90,6 +90,8 @@ _INTRINSICS: Mapping[str, float] = {
     "div_round_to_zero": 12,
     "mod_round_to_zero": 14,
 }
+#: How many of a function's operations need the one before them.
+_IN_TURN = 0.5
 #: A call of a C function, which vectors cannot make.
 CALL = 50.0
 
@@ -293,6 +295,15 @@ class Work:
         return sum(o.weight for o in self.operations)
 
     @cached_property
+    def chain(self) -> float:
+        """How many operations of functions, such as ``exp``, follow one another, as
+        each needs the one before it, in units of one addition."""
+        if not any([o.function for o in self.operations]):
+            return 0.0
+        known: dict[Expr, float] = {}
+        return max([_chain(self.steady.go(e), known) for e in self.stage.values])
+
+    @cached_property
     def adds_products(self) -> bool:
         """Whether it adds products to sums, and nothing else, as of matrices: each
         factor is of several products."""
@@ -417,6 +428,17 @@ class Work:
                 if a is not b:
                     found |= free_vars(a)
         return found & self._loops
+
+
+def _chain(e: Expr, known: dict[Expr, float]) -> float:
+    """How many operations of functions follow one another down to an expression."""
+    found = known.get(e)
+    if found is None:
+        found = max([_chain(c, known) for c in _exprs(e)], default=0.0)
+        if isinstance(e, Intrinsic) and e.op in _FUNCTIONS:
+            found += _FUNCTIONS[e.op] * _IN_TURN
+        known[e] = found
+    return found
 
 
 def _moved(e: Expr) -> frozenset[tuple[Expr, int]]:

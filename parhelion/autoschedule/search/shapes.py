@@ -17,6 +17,7 @@ from parhelion.autoschedule.model.throughput import (
     registers_for_sums,
     registers_of,
     scatters,
+    waits,
 )
 from parhelion.autoschedule.pipeline.sizes import FAR
 from parhelion.autoschedule.pipeline.work import Work
@@ -80,7 +81,8 @@ def _plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
             ([d] if d > 0 else []) + [k for k in range(rank) if k != d or d <= 0]
         )
         plain = Loops(d, lanes, tuple(block), order)
-        for loops in (plain, *(scan_blocks(model, f, plain, extents) if scan else ())):
+        others = scan_blocks if scan else long_vectors
+        for loops in (plain, *others(model, f, plain, extents)):
             cost = float(model.computing(f, loops, list(extents)))
             # Dense memory decides between equals.
             if best is None or cost < best[0] * 0.95:
@@ -114,6 +116,24 @@ def scan_blocks(
             block = list(loops.block)
             block[d] *= lines
             yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
+
+
+def long_vectors(
+    model: Model, f: Function, loops: Loops, extents: Sequence[int]
+) -> Iterator[Loops]:
+    """Vectors of several registers, for a Func whose operations are a long chain, as
+    those of a function such as ``pow``: while one register waits, the others go on."""
+    if loops.vector < 0 or f.updates:
+        return
+    (stage,) = model.graph.stages[f]
+    if not waits(model.work(stage), model.machine, f.args[loops.vector], loops.lanes):
+        return
+    for lanes in (loops.lanes * 2, loops.lanes * 4):
+        if lanes > model.machine.lanes(8) or lanes * 4 > extents[loops.vector]:
+            break
+        block = list(loops.block)
+        block[loops.vector] = lanes
+        yield Loops(loops.vector, lanes, tuple(block), loops.order)
 
 
 def vector_dimensions(extents: Sequence[int]) -> list[int]:

@@ -23,6 +23,8 @@ ZEN3 = Family(
     },
     costs={
         "function": 1.75,
+        # Two schedulers of 32 operations, and 64 in the queue before them.
+        "waiting": 128.0,
         "near_byte": 0.003,
         "far_byte": 0.04,
         "far_write": 0.09,

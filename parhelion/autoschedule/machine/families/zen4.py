@@ -36,7 +36,14 @@ ZEN4 = Family(
         "fetch": 150.0,
         "page": 3.2,
     },
-    costs={"row": 4.2, "near_byte": 0.006, "far_byte": 0.05, "lost_byte": 0.05},
+    costs={
+        "row": 4.2,
+        "near_byte": 0.006,
+        "far_byte": 0.05,
+        "lost_byte": 0.05,
+        # Two schedulers of 32 operations, and 64 in the queue before them.
+        "waiting": 128.0,
+    },
 )
 
 __all__ = ["ZEN4"]

@@ -49,6 +49,8 @@ ZEN5 = Family(
         "again": 0.403,
         "address": 0.354,
         "latency": 0.99,
+        # Three schedulers of 38 operations, and 96 in the queue before them.
+        "waiting": 210.0,
         "near_byte": 0.0085,
         "far_byte": 0.0566,
         "far_write": 0.09,
