@@ -108,6 +108,9 @@ BYTES = [
     *STATISTICS_OF_BYTES,
     *EDGES_OF_BYTES,
     Case("median 7", lambda a: F.median(a, 7), lambda a: cv2.medianBlur(a, 7)),
+    Case("median 9", lambda a: F.median(a, 9), lambda a: cv2.medianBlur(a, 9)),
+    Case("median 31", lambda a: F.median(a, 31), lambda a: cv2.medianBlur(a, 31)),
+    Case("median 127", lambda a: F.median(a, 127), lambda a: cv2.medianBlur(a, 127)),
     Case(
         "demosaic, bilinear",
         lambda a: F.demosaic(a, "rggb"),

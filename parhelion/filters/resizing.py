@@ -74,7 +74,7 @@ def resize(
         )
     to = None if size is None else sizes(size, "size")
     by = None if scale is None else _factors(scale)
-    found: Image = run(_resize, image, to, by, name, schedule=by_rows)
+    found: Image = run(_resize, image, to, by, name, schedule=lambda apart: by_rows)
     return found
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from parhelion.errors import TypeMismatchError, here
 from parhelion.filters.lines import by_lines
 from parhelion.lang.checked import a_kind
-from parhelion.lang.pipeline import Pipeline
 from parhelion.whole.arguments import has_pixels, pixels
 from parhelion.whole.array import Array
 from parhelion.whole.declared import declared_by
 from parhelion.whole.jit import Jitted, jit
+from parhelion.whole.schedules import Schedule
 
 #: What a filter takes and returns: an Array in a function under `hl.jit`, or pixels.
 Image = TypeVar("Image", Array, NDArray[Any])
@@ -30,15 +30,14 @@ def run(
     function: Callable[..., Array],
     image: Any,
     *given: Any,
-    schedule: Callable[[Pipeline], None] = by_lines,
+    schedule: Callable[[int], Schedule] = lambda apart: by_lines,
 ) -> Any:
     """What a filter makes of an image: an Array of an Array, and of pixels a NumPy
     array, for which code is compiled once for each type, each number of channels and
     each choice of the other arguments.
 
     function: takes an Array, how many elements are from one pixel of a row to the next
-    (0 in a program of others), and `given`. schedule: of the code, where elements of
-    rows are not told apart.
+    (0 in a program of others), and `given`. schedule: of the code, by that number.
 
     Raises TypeMismatchError for what is no image.
     """
@@ -50,10 +49,10 @@ def run(
         array, names = pixels(image, _IMAGE)
         if any(names):
             # Its rows and columns are found by their names.
-            return _jitted(function, given, 0, schedule)(image)
+            return _jitted(function, given, 0, None)(image)
         image = array
     if image.ndim not in (2, 3):
-        return _jitted(function, given, 0, schedule)(image)
+        return _jitted(function, given, 0, None)(image)
     # Channels are elements of a row: no filter mixes them.
     rows, apart = image, 1
     if image.ndim == 3:
@@ -61,11 +60,12 @@ def run(
         rows = image.reshape(height, width * apart)
     if rows.strides[1] != rows.itemsize:
         rows = np.ascontiguousarray(rows)
-    found = _jitted(function, given, max(apart, 1), schedule)(rows)
+    apart = max(apart, 1)
+    found = _jitted(function, given, apart, schedule)(rows)
     if found.shape != rows.shape:
         # It has other rows and columns, but as many channels.
         height, width = found.shape
-        return found.reshape(height, width // max(apart, 1), *image.shape[2:])
+        return found.reshape(height, width // apart, *image.shape[2:])
     return found.reshape(image.shape)
 
 
@@ -86,7 +86,7 @@ def _jitted(
     function: Callable[..., Array],
     given: tuple[Any, ...],
     apart: int,
-    schedule: Callable[[Pipeline], None],
+    schedule: Callable[[int], Schedule] | None,
 ) -> Jitted[NDArray[Any]]:
     # Python's numbers, words and tuples of them: the text tells 1 from 1.0 and True,
     # and 0.0 from -0.0.
@@ -99,7 +99,7 @@ def _jitted(
         return function(image, apart, *given)
 
     filtered.__name__ = function.__name__.strip("_")
-    made = jit(filtered, schedule=schedule if apart else None)
+    made = jit(filtered, schedule=None if schedule is None else schedule(apart))
     if len(_known) >= _MOST_KEPT:
         _known.clear()
     # Of two threads that come here at once, both use the first one's.
