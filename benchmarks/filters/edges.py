@@ -30,6 +30,11 @@ EDGES = [_bilateral(d) for d in (5, 9, 15)]
 #: Of uint8 alone.
 EDGES_OF_BYTES = [
     Case(
+        "nlmeans 5, 11",
+        lambda a: F.nlmeans(a, 20, 5, 11),
+        lambda a: cv2.fastNlMeansDenoising(a, None, 20, 5, 11),
+    ),
+    Case(
         "canny, 3",
         lambda a: F.canny(a, 100, 200),
         lambda a: cv2.Canny(a, 100, 200),

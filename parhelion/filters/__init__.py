@@ -38,6 +38,7 @@ from parhelion.filters.morphology import tophat as tophat
 from parhelion.filters.orders import percentile as percentile
 from parhelion.filters.orders import rank as rank
 from parhelion.filters.otsu import threshold_otsu as threshold_otsu
+from parhelion.filters.patches import nlmeans as nlmeans
 from parhelion.filters.pyramids import gaussian_pyramid as gaussian_pyramid
 from parhelion.filters.pyramids import laplacian_pyramid as laplacian_pyramid
 from parhelion.filters.pyramids import pyr_down as pyr_down
