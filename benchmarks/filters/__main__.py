@@ -61,7 +61,7 @@ def measure(
     apart = np.abs(found.astype(np.float64) - case.theirs(image)).max()
     # OpenCV's weights of 16 bits are rounded as those of 8 are: docs/filters.md.
     scale = {"uint8": 1.0, "uint16": 257.0}.get(image.dtype.name, 1e-5)
-    limit = case.levels if image.dtype == np.uint8 else max(case.levels, 1)
+    limit = case.levels if image.dtype == np.uint8 else max(case.levels, case.floats)
     assert apart <= limit * scale, f"{case.name}: {apart} apart"
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _, (key, run) in itertools.product(

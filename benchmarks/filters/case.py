@@ -16,14 +16,16 @@ class Case:
     """One comparison.
 
     levels: how far the results may be apart, of uint8, or for floats in [0, 1) in units
-    of 1e-5. chain: whether it is of three filters or more. grey, colour: whether images
-    have one channel, or three. limit: the most that the ratio of times may be.
+    of 1e-5. floats: how far for these, where that is more. chain: whether it is of
+    three filters or more. grey, colour: whether images have one channel, or three.
+    limit: the most that the ratio of times may be.
     """
 
     name: str
     ours: Callable[[Any], Any]
     theirs: Callable[[Any], Any]
     levels: float = 0
+    floats: float = 1
     chain: bool = False
     grey: bool = False
     colour: bool = False

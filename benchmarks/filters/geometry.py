@@ -22,7 +22,8 @@ _CV = {
 
 
 def _resize(kind: str, factor: float) -> Case:
-    """Of OpenCV, weights of bytes have 11 bits, so a level may be another one."""
+    """Of OpenCV, weights of bytes have 11 bits, so a level may be another one; places
+    are of float32, some 1e-4 of a pixel apart at the end of a row of 2,000."""
     word = "enlarged" if factor > 1 else "reduced"
 
     def size(image: Pixels) -> tuple[int, int]:
@@ -33,6 +34,7 @@ def _resize(kind: str, factor: float) -> Case:
         lambda a: F.resize(a, size(a), kind=kind),
         lambda a: cv2.resize(a, size(a)[::-1], interpolation=_CV[kind]),
         0 if kind == "nearest" else 1,
+        1 if kind == "nearest" else 20,
     )
 
 
