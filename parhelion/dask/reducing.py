@@ -8,7 +8,7 @@ from typing import Any
 
 import dask.array as da
 from dask.base import tokenize
-from dask.graph_manipulation import clone
+from dask.graph_manipulation import bind
 from dask.highlevelgraph import HighLevelGraph
 
 from parhelion.dask.applying import (
@@ -129,9 +129,10 @@ def reduce(
         update = _folding(found, function, images)
         if update is not None:
             found = _taken_out(found, function, update, wishes, threads, split_every)
-            # What has been folded is let go, and read again for what depends on the
-            # result: all of the image would wait for it in memory.
-            again = [clone(a, seed=folded) for a in found.arrays[:images]]
+            # What has been folded is let go, and read again when the result is there:
+            # all of the image would wait for it in memory.
+            result = found.arrays[images:]
+            again = [bind(a, result, seed=folded) for a in found.arrays[:images]]
             found = replace(found, arrays=(*again, *found.arrays[images:]))
             folded += 1
     if not folded:
