@@ -205,6 +205,23 @@ def test_a_cluster(client: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_reductions_and_scans_on_a_cluster(client: Any, tmp_path: Path) -> None:
+    image, counts = hl.ImageParam(hl.UInt(8), 2, "photo"), hl.Func("counts")
+    r = hl.RDom([(0, image.width()), (0, image.height())])
+    counts[x] = 0
+    counts[hl.i32(image[r.x, r.y])] += 1
+    flag = tmp_path / "died"
+    pixels = da.from_array(IMAGE, chunks=(16, 30))
+    mortal = pixels.map_blocks(dying, str(flag), dtype=np.uint8, meta=pixels._meta)
+    found = hd.reduce(counts, mortal, shape=(256,)).compute(scheduler=client)
+    assert flag.exists()
+    assert (found == np.bincount(IMAGE.ravel(), minlength=256)).all()
+    lazy = hd.iir(pixels, [0.5], [1, -0.5], axis=0)
+    one = lazy.compute(scheduler="synchronous")
+    np.testing.assert_array_equal(lazy.compute(scheduler=client), one)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_chunk_that_raises_on_a_cluster(client: Any) -> None:
     image = hl.ImageParam(hl.UInt(8), 2, "photo")
     out = hl.Func("checked")
