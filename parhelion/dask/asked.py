@@ -20,6 +20,7 @@ from parhelion.errors import (
 )
 from parhelion.ir.bindings import SET
 from parhelion.ir.function import Function
+from parhelion.ir.names import by_call
 from parhelion.ir.pipeline import Requirement
 from parhelion.ir.symbols import COORDINATE_LIMIT, BufferSym, ParamSym
 from parhelion.lang.arrays import places_of
@@ -124,9 +125,10 @@ def _by_image(
 ) -> dict[BufferSym, da.Array]:
     if len(arrays) == 1 and isinstance(arrays[0], Mapping):
         found: dict[BufferSym, da.Array] = {}
-        names = {s.name: s for s in symbols}
+        own = {s.name: s for s in symbols}
+        called = {call: own[name] for call, name in by_call(own).items()}
         for key, array in arrays[0].items():
-            sym = key._sym if isinstance(key, ImageParam) else names.get(key)
+            sym = key._sym if isinstance(key, ImageParam) else called.get(key)
             if sym not in symbols or sym is None:
                 raise TypeMismatchError(
                     f"{key!r:.60} is no ImageParam of the pipeline",
@@ -213,12 +215,13 @@ def _scalars(
     known: Sequence[ParamSym], params: Params
 ) -> dict[ParamSym, int | float | bool]:
     given: dict[ParamSym, Any] = {}
-    names = {p.name: p for p in known}
+    own = {p.name: p for p in known}
+    called = {call: own[name] for call, name in by_call(own).items()}
     for key, value in (params or {}).items():
-        found = key._sym if isinstance(key, Param) else names.get(key)
+        found = key._sym if isinstance(key, Param) else called.get(key)
         if found is None or found not in known:
             raise TypeMismatchError(
-                f"{key!r:.60} is no Param of the pipeline", at=here(), legal=[*names]
+                f"{key!r:.60} is no Param of the pipeline", at=here(), legal=[*own]
             )
         given[found] = checked_value(value, found.type, found.name)
     for p in known:

@@ -142,6 +142,17 @@ def shown_names(names: Iterable[str]) -> dict[str, str]:
     return {name: it if counts[it] == 1 else name for name, it in plain.items()}
 
 
+def by_call(names: Iterable[str]) -> dict[str, str]:
+    """The unique names by what a user calls them: by themselves, or as they were wished
+    for where that means one of them only.
+
+    A program that runs twice in one process, as the cell of a notebook does, wishes for
+    its names again, and gets others: ``gain$1`` is still its ``gain``.
+    """
+    shown = shown_names(names)
+    return {it: name for name, it in shown.items()} | {name: name for name in shown}
+
+
 def order_key(name: str) -> tuple[str, int, int]:
     """Puts names in the order of their letters; those that differ only in a number
     that was made for them, in the order in which they were made.

@@ -18,6 +18,7 @@ from parhelion.errors import (
     here,
 )
 from parhelion.ir.bindings import SET
+from parhelion.ir.names import shown_names
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
@@ -385,7 +386,9 @@ class Callable:
             )
         rest = dict(named)
         placed = list(args)
-        for name in self._names[len(args) :]:
+        shown = shown_names(self._names)
+        for own in self._names[len(args) :]:
+            name = own if own in rest else shown[own]
             if name not in rest:
                 raise TypeMismatchError(
                     f"the argument {name!r} of the Callable is missing; it takes "

@@ -8,6 +8,7 @@ from typing import Any
 from parhelion.errors import DefinitionError, TypeMismatchError, UnsetParamError, here
 from parhelion.ir.bindings import SET
 from parhelion.ir.function import Function
+from parhelion.ir.names import by_call, shown_names
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.imageparam import ImageParam
@@ -25,7 +26,9 @@ class Values:
     change between frames, and else those that are set."""
 
     def __init__(self, given: Mapping[str, object], symbols: Sequence[Any]) -> None:
-        self.by_name = {s.name: s for s in symbols}
+        own = {s.name: s for s in symbols}
+        self.by_name = {call: own[name] for call, name in by_call(own).items()}
+        self.shown = shown_names(own)
         self.own: dict[BufferSym | ParamSym, object] = {}
         self.set(given)
 
@@ -39,7 +42,7 @@ class Values:
                 raise TypeMismatchError(
                     f"{name!r} is no input of the pipeline",
                     at=here(),
-                    legal=sorted(self.by_name),
+                    legal=sorted(self.shown.values()),
                 )
             if isinstance(symbol, ParamSym):
                 found[symbol] = checked_value(value, symbol.type, name)
@@ -55,7 +58,7 @@ class Values:
             raise UnsetParamError(
                 f"{symbol.name!r} has no value",
                 at=here(),
-                hint=f"give hl.stream(…, {symbol.name}=…), or set it",
+                hint=f"give hl.stream(…, {self.shown[symbol.name]}=…), or set it",
             )
         return value
 
@@ -67,9 +70,10 @@ def video_of(pipeline: Pipeline, image: ImageParam | str | None) -> BufferSym:
     found = [s for s in pipeline._runner.reach.images if not s.embedded]
     if image is not None:
         name = image.name() if isinstance(image, ImageParam) else image
-        for s in found:
-            if s.name == name:
-                return s
+        own = {s.name: s for s in found}
+        called = by_call(own).get(name)
+        if called is not None:
+            return own[called]
         raise DefinitionError(
             f"the pipeline reads no ImageParam {name!r}",
             at=here(),
