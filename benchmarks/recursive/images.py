@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -54,10 +54,13 @@ def image(n: int) -> Array:
     return np.random.default_rng(7).random((n, n), np.float32) - np.float32(0.5)
 
 
-def compiled(f: hl.Func, shape: tuple[int, ...], dtype: Any) -> Run:
-    """A run of a Func of ours, into memory that is there already."""
+def compiled(
+    f: hl.Func, shape: tuple[int, ...], dtype: Any, read: Sequence[Array] | None = None
+) -> Run:
+    """A run of a Func of ours into memory that is there already, placed as new arrays
+    are that are computed from those that it reads."""
     f.compile_jit()
-    result = zeros(shape, dtype)
+    result = zeros(shape, dtype, read)
     buffer = hl.Buffer(result)
 
     def run() -> Array:
@@ -67,13 +70,16 @@ def compiled(f: hl.Func, shape: tuple[int, ...], dtype: Any) -> Run:
     return run
 
 
-def ours(n: int, scale: str, dtype: Any, build: Build, check: Check) -> list[Contender]:
+def ours(
+    pixels: Array, scale: str, dtype: Any, build: Build, check: Check
+) -> list[Contender]:
     """Our filter by default, untiled, and in tiles of each width."""
+    n = len(pixels)
     widths = {DEFAULT: 0, UNTILED: n} | tiles(scale)
 
     def made(name: str, width: int) -> Contender:
         return Contender(
-            name, OURS, lambda: compiled(build(width), (n, n), dtype), check
+            name, OURS, lambda: compiled(build(width), (n, n), dtype, [pixels]), check
         )
 
     return [made(name, width) for name, width in widths.items()]
@@ -139,7 +145,7 @@ def gaussian(order: int) -> Case:
         def build(width: int) -> hl.Func:
             return applications.gaussian(inp, (n, n), SIGMA, order, width)
 
-        contenders = ours(n, scale, np.float32, build, near)
+        contenders = ours(pixels, scale, np.float32, build, near)
         contenders += plain(pixels, np.float32, scans, near)
         contenders.append(peers.lfilter(pixels, scans, near))
         if order == 3:
@@ -175,7 +181,7 @@ def table_float() -> Case:
         def build(width: int) -> hl.Func:
             return applications.summed_area(inp, (n, n), hl.Float(32), width)
 
-        contenders = ours(n, scale, np.float32, build, near)
+        contenders = ours(pixels, scale, np.float32, build, near)
         contenders += plain(pixels, np.float32, SUMS, near)
         contenders.append(peers.lfilter(pixels, SUMS, near))
         contenders.append(_integral(pixels, np.float32, near))
@@ -200,7 +206,7 @@ def table_int() -> Case:
         def wanted() -> Array:
             return np.cumsum(np.cumsum(pixels, 1, np.int32), 0, np.int32)
 
-        contenders = ours(n, scale, np.int32, build, Check())
+        contenders = ours(pixels, scale, np.int32, build, Check())
         contenders += plain(pixels, np.int32, SUMS, Check())
         floats = pixels.astype(np.float32)
         contenders.append(peers.lfilter(floats, SUMS, of_sums(n, 4.0 * n * n)))
@@ -214,7 +220,7 @@ def table_int() -> Case:
 
 def _integral(pixels: Array, dtype: Any, check: Check) -> Contender:
     n = len(pixels)
-    sums = zeros((n + 1, n + 1), dtype)
+    sums = zeros((n + 1, n + 1), dtype, [pixels])
 
     def run() -> Array:
         import cv2
@@ -245,7 +251,7 @@ def box() -> Case:
         def build(width: int) -> hl.Func:
             return applications.box(inp, (n, n), RADIUS, width)
 
-        contenders = ours(n, scale, np.float32, build, near)
+        contenders = ours(pixels, scale, np.float32, build, near)
         contenders += halides(lambda s: untiled.box(pixels, SUMS, s, RADIUS), near)
         contenders.append(
             peers.lfilter(
@@ -287,25 +293,25 @@ def three_boxes() -> Case:
                     named,
                     partial(applications.box_and_double, inp, *given, width),
                     double(width),
-                    size,
+                    pixels,
                 ),
                 _ours(
                     f"three boxes in turn, {named}",
                     partial(applications.boxes, inp, *given, width),
                     in_turn,
-                    size,
+                    pixels,
                 ),
                 _ours(
                     f"one table of order 3, float32, {named}",
                     partial(applications.triple_table, inp, *given, FLOAT, width),
                     Check(margin=inner, unstable=True),
-                    size,
+                    pixels,
                 ),
                 _ours(
                     f"one table of order 3 of bytes, uint32, {named}",
                     partial(applications.triple_table, whole, *given, UINT, width),
                     Check(255e-6, inner),
-                    size,
+                    rounded,
                 ),
             ]
         contenders.append(
@@ -344,13 +350,13 @@ def _of_double_box(pixels: Array, radius: int, margin: int) -> Callable[[int], C
 
 
 def _ours(
-    name: str, build: Callable[[], hl.Func], check: Check, size: tuple[int, int]
+    name: str, build: Callable[[], hl.Func], check: Check, pixels: Array
 ) -> Contender:
     def prepare() -> Run:
         with warnings.catch_warnings():
             # That floats lose their digits in a table of order 3 is what is shown.
             warnings.simplefilter("ignore", RecFilterWarning)
-            return compiled(build(), size, np.float32)
+            return compiled(build(), pixels.shape, np.float32, [pixels])
 
     return Contender(name, OURS, prepare, check)
 
@@ -396,7 +402,7 @@ def difference_of_gaussians() -> Case:
                 name,
                 partial(applications.difference_of_gaussians, inp, size, RADII, width),
                 near(width),
-                size,
+                pixels,
             )
             for name, width in ({DEFAULT: 0} | tiles(scale)).items()
         ]
@@ -420,7 +426,7 @@ def spline() -> Case:
         def build(width: int) -> hl.Func:
             return applications.spline(inp, (n, n), width)
 
-        contenders = ours(n, scale, np.float32, build, near)
+        contenders = ours(pixels, scale, np.float32, build, near)
         contenders += plain(pixels, np.float32, scans, near)
         contenders.append(peers.lfilter(pixels, scans, near))
         contenders.append(_spline_filter(pixels))

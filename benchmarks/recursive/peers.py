@@ -78,7 +78,8 @@ def threads() -> int:
 def copies(shape: tuple[int, ...], dtype: Any) -> list[Contender]:
     """Copies of an array: NumPy's, on one thread, and one that is written past the
     caches, on all, where there is a C++ compiler."""
-    source, target = np.ones(shape, dtype), zeros(shape, dtype)
+    source = np.ones(shape, dtype)
+    target = zeros(shape, dtype, [source])
 
     def copy() -> Array:
         np.copyto(target, source)

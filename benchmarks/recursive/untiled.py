@@ -199,7 +199,7 @@ def prepared(
 
     parts = define(hl, source, scans, Image(size, number))
     SCHEDULES[schedule](hl, parts)
-    return _run(hl, parts[-1].out, size, result_type)
+    return _run(hl, parts[-1].out, size, result_type, [image])
 
 
 def box(image: Array, scans: Sequence[Scan], schedule: str, radius: int) -> Run:
@@ -221,7 +221,7 @@ def box(image: Array, scans: Sequence[Scan], schedule: str, radius: int) -> Run:
     sums = at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top)
     out[x, y] = sums * hl.f32(1 / (2 * radius + 1) ** 2)
     out.vectorize(x, LANES).parallel(y, LANES)
-    return _run(hl, out, size, np.float32)
+    return _run(hl, out, size, np.float32, [image])
 
 
 def line(module: str, signal: Array, filters: Sequence[Sequence[float]]) -> Run:
@@ -246,8 +246,16 @@ def line(module: str, signal: Array, filters: Sequence[Sequence[float]]) -> Run:
     return _run(hl, out, (n,), np.float32)
 
 
-def _run(hl: Module, out: Any, size: tuple[int, ...], dtype: Any) -> Run:
-    result = zeros(size[::-1], dtype)
+def _run(
+    hl: Module,
+    out: Any,
+    size: tuple[int, ...],
+    dtype: Any,
+    read: Sequence[Array] | None = None,
+) -> Run:
+    """A run into memory that is placed as new arrays are that are computed from those
+    that it reads."""
+    result = zeros(size[::-1], dtype, read)
     for name, n in zip("xy" if len(size) == 2 else "t", size, strict=True):
         out.bound(hl.Var(name), 0, n)
     with warnings.catch_warnings():

@@ -88,7 +88,9 @@ def variants() -> Case:
             one = Contender(
                 f"{name}, tiles of {width}",
                 OURS,
-                lambda: compiled(build(inp, n, steps, width), (n, n), np.float32),
+                lambda: compiled(
+                    build(inp, n, steps, width), (n, n), np.float32, [pixels]
+                ),
                 Check(4e-6),
             )
             contenders.append(one)
