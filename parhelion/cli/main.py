@@ -11,6 +11,7 @@ from parhelion.cli.caching import cache
 from parhelion.cli.compiling import compile_command
 from parhelion.cli.doctor import doctor
 from parhelion.cli.forma import forma
+from parhelion.cli.mapping import map_command
 from parhelion.cli.problem import Problem
 from parhelion.cli.running import bench, run
 from parhelion.cli.scheduling import schedule
@@ -29,7 +30,18 @@ def commands() -> None:
     """
 
 
-_ALL = (run, bench, compile_command, build, schedule, show, forma, doctor, cache)
+_ALL = (
+    run,
+    map_command,
+    bench,
+    compile_command,
+    build,
+    schedule,
+    show,
+    forma,
+    doctor,
+    cache,
+)
 for one in _ALL:
     commands.add_command(one)
 

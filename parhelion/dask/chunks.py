@@ -248,8 +248,10 @@ def starts(chunks: Sequence[int]) -> list[int]:
 
 
 __all__ = [
+    "BYTES_PER_SECOND",
     "CHUNKS_PER_WORKER",
     "DEFAULT_BYTES",
+    "TASK_SECONDS",
     "Chunks",
     "Grid",
     "chunk_bytes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -11,7 +12,12 @@ import numpy as np
 
 from parhelion.dask.applying import Numbers
 from parhelion.dask.asked import Params
-from parhelion.dask.chunks import Chunks, starts
+from parhelion.dask.chunks import (
+    BYTES_PER_SECOND,
+    TASK_SECONDS,
+    Chunks,
+    starts,
+)
 from parhelion.dask.jobs import Part
 from parhelion.dask.preparing import (
     Prepared,
@@ -63,7 +69,8 @@ class ImagePlan:
     """What chunks need of one image.
 
     shape, chunks: of its array. axes: in the order of the array. bytes_read: by all
-    chunks, what two of them read counts twice.
+    chunks, what two of them read counts twice. example: the first element and the
+    length of what the output's `example` reads, along each axis.
     """
 
     name: str
@@ -72,6 +79,7 @@ class ImagePlan:
     chunks: Chunks
     axes: tuple[AxisPlan, ...]
     bytes_read: int
+    example: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,7 @@ class OutputPlan:
 
     names: of the output values. chunk: the largest. tasks: the number of chunks.
     chunk_bytes: what the largest one away from the edges reads and writes.
+    example: the first element and the length of that one along each axis.
     """
 
     names: tuple[str, ...]
@@ -91,6 +100,7 @@ class OutputPlan:
     images: tuple[ImagePlan, ...]
     bytes_written: int
     chunk_bytes: int
+    example: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,9 @@ class Plan:
     """What `apply` would do with the same arguments; ``print(plan)`` shows it.
 
     outputs: an OutputPlan for each shape. bytes_read, bytes_written: of all chunks.
+    workers: how many chunks are thought to be computed at a time. seconds: how long all
+    take by the model that proposes chunks, which knows bytes and tasks alone: with fast
+    pipelines, and stores that give 1 GB/s to each worker. `picture` shows the chunks.
 
     >>> import dask.array as da
     >>> import parhelion.dask as hd
@@ -110,6 +123,22 @@ class Plan:
     """
 
     outputs: tuple[OutputPlan, ...]
+    workers: int = 1
+
+    @property
+    def seconds(self) -> float:
+        """The time that the model expects."""
+        return sum([_seconds(o, self.workers) for o in self.outputs])
+
+    def picture(self) -> str:
+        """Returns a drawing in SVG: of each output the grid of its chunks, and of each
+        image its own, with what one chunk of the output reads, as notebooks show it."""
+        from parhelion.dask.drawing import drawn
+
+        return drawn(self)
+
+    def _repr_svg_(self) -> str:
+        return self.picture()
 
     @property
     def bytes_read(self) -> int:
@@ -132,6 +161,8 @@ class Plan:
             "bytes_read": self.bytes_read,
             "bytes_written": self.bytes_written,
             "read_per_written": self.read_per_written,
+            "workers": self.workers,
+            "seconds": self.seconds,
             "outputs": [_data(o) for o in self.outputs],
         }
 
@@ -155,6 +186,10 @@ class Plan:
         lines.append(
             f"{_size(self.bytes_read)} read, {_size(self.bytes_written)} written:"
             f" {self.read_per_written:.3g} bytes read for each byte written"
+        )
+        lines.append(
+            f"estimated {self.seconds:.3g} s by {self.workers} workers, of bytes and"
+            " tasks alone"
         )
         return "\n".join(lines)
 
@@ -180,16 +215,26 @@ def plan(
     >>> image = hl.ImageParam(hl.UInt(8), 1, "image")
     >>> edge, sums = hl.BoundaryConditions.repeat_edge(image), hl.Func("sums")
     >>> sums[x] = edge[x - 1] + edge[x + 1]
-    >>> print(hd.plan(sums, da.from_array(np.zeros(64, np.uint8), chunks=16)))
+    >>> numbers = da.from_array(np.zeros(64, np.uint8), chunks=16)
+    >>> print(hd.plan(sums, numbers, workers=2))
     sums: (64,) uint8, 4 chunks of (16,) or less, 34 B read and written by one
       image: (64,) uint8, chunks of (16,)
         axis 0 with axis 0 of the output: a halo of 1 before and 1 after
         70 B read, 1.09 times its size
     70 B read, 64 B written: 1.09 bytes read for each byte written
+    estimated 0.002 s by 2 workers, of bytes and tasks alone
     """
     wishes = Wishes(shape, dtype, chunks, rechunk, origin, memory, workers, axes)
     _, parts = prepare(pipeline, arrays, params, wishes)
-    return Plan(tuple([_of_part(p) for p in parts]))
+    most = workers or os.cpu_count() or 1
+    return Plan(tuple([_of_part(p) for p in parts]), most)
+
+
+def _seconds(o: OutputPlan, workers: int) -> float:
+    """What chunks cost by the model that proposes them."""
+    total = sum([i.bytes_read for i in o.images]) + o.bytes_written
+    one = TASK_SECONDS + total / max(o.tasks, 1) / BYTES_PER_SECOND
+    return -(-o.tasks // workers) * one
 
 
 def _of_part(prepared: Prepared) -> OutputPlan:
@@ -200,6 +245,7 @@ def _of_part(prepared: Prepared) -> OutputPlan:
     sizes = part.grid.shape
     some = all(sizes)
     read, written, box = largest_chunk(part, itemsizes) if some else (0, 0, [])
+    regions = part.needs.needed(box) if some else [[(0, 0)] * 9 for _ in itemsizes]
     images = []
     for k, (image, array) in enumerate(zip(found.images, found.arrays, strict=True)):
         order = part.orders[k]
@@ -213,6 +259,7 @@ def _of_part(prepared: Prepared) -> OutputPlan:
                 array.chunks,
                 tuple(along),
                 elements * array.dtype.itemsize,
+                tuple([regions[k][order.index(a)] for a in range(array.ndim)]),
             )
         )
     order = part.orders[len(found.arrays)]
@@ -227,7 +274,14 @@ def _of_part(prepared: Prepared) -> OutputPlan:
         tuple(images),
         part.grid.itemsize * math.prod(sizes),
         read + written,
+        tuple([_counted(part, box, d) for d in turned]) if some else (),
     )
+
+
+def _counted(part: Part, box: Box, d: int) -> tuple[int, int]:
+    """A dimension of a region of the outputs, counted from their first element."""
+    lo, n = box[d]
+    return lo - part.grid.origin[d], n
 
 
 def _axis(part: Part, image: int, d: int, box: Box) -> AxisPlan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from xml.etree import ElementTree
 
 import dask.array as da
 import numpy as np
@@ -134,3 +135,29 @@ def test_chunks_are_proposed_within_memory() -> None:
         (output,) = plan.outputs
         assert output.chunk_bytes <= int(memory[:-2]) * 1_000_000
         assert output.tasks >= min(4 * workers, 256) or output.tasks >= workers
+
+
+def test_a_plan_has_a_time_and_a_picture() -> None:
+    image = hl.ImageParam(hl.UInt(8), 2, "photo <1>")
+    out = hl.Func("out")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    out[x, y] = edge[x - 3, y] + edge[x, y + 2]
+    pixels = da.zeros((400, 600), chunks=(100, 150), dtype=np.uint8)
+    plan = hd.plan(out, pixels, workers=2)
+    bytes_of_all = plan.bytes_read + plan.bytes_written
+    assert plan.seconds == pytest.approx(8 * (1e-3 + bytes_of_all / 16 / 1e9))
+    assert plan.data()["seconds"] == plan.seconds
+    assert str(plan).endswith(
+        f"estimated {plan.seconds:.3g} s by 2 workers, of bytes and tasks alone"
+    )
+    # The chunk that is drawn, in the middle, and what it reads.
+    (one,) = plan.outputs
+    assert one.example == ((200, 100), (300, 150))
+    assert one.images[0].example == ((200, 102), (297, 153))
+    root = ElementTree.fromstring(plan.picture())
+    shapes = [e.tag.split("}")[1] for e in root]
+    assert shapes.count("rect") == 4  # two arrays, and a chunk in each
+    assert shapes.count("line") == 2 * (3 + 3)
+    texts = [e.text for e in root if e.tag.endswith("text")]
+    assert texts[1] == "-> out (400 x 600)"
+    assert plan._repr_svg_() == plan.picture()
