@@ -154,7 +154,7 @@ def fold_result(
     schedule = initial_stage_schedule(
         own, function.args, None, function=function, values=values
     )
-    schedule.touched = True  # The user has scheduled what it stands for.
+    schedule.touched = d.schedule.touched
     merged = Definition(own, values, None, schedule, d.site)
     function.updates = (
         *function.updates[:stage],

@@ -59,7 +59,7 @@ class Case:
         rows, columns = self.shape
         if self.step == 2:
             w, columns = (w + 1) / 2, (columns + 1) // 2
-        first = r.choice((0, 0, 3)) if columns >= 3 else 0
+        first = r.choice((0, 0, 3)) if columns > 3 else 0
         #: The longest axis of the domain.
         self.longest = max(rows, columns - first)
         domain = hl.RDom([(first, w - first), (0, h)])
@@ -224,7 +224,8 @@ def check(seed: int) -> str:
         windows = case.output is not case.func and case.longest <= 64
         if windows and "folds an image over an RDom" in error.what:
             return "refused"
-        raise
+        told = "\n".join(case.told)
+        raise AssertionError(f"fold {seed} is refused: {error}\n{told}") from error
     except Exception as error:
         told = "\n".join(case.told)
         raise AssertionError(f"fold {seed} failed: {error}\n{told}") from error
