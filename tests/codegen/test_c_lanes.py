@@ -14,10 +14,12 @@ import parhelion as hl
 from parhelion.codegen.c.joined import joined
 from parhelion.codegen.c.loops import is_simd
 from parhelion.codegen.c.parted import parted
+from parhelion.codegen.c.straight import opened
 from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Load, Var
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import BOOL, INT32, UInt
@@ -342,6 +344,23 @@ def test_halves_of_doubles_are_places_of_a_row() -> None:
     loops = lanes(hl.Pipeline(halves()).c_text([]))
     assert loops
     assert not [line for loop in loops for line in loop if ">> 1" in line]
+
+
+def test_places_that_mention_what_is_read_keep_its_name() -> None:
+    """A name of what is read at a place stays, and the place after it mentions it."""
+    lane, place, read, after = [Var(n, INT32) for n in ("lane", "p", "read", "q")]
+    source, out = [BufferSym(n, INT32, 1, "output") for n in ("c_source", "c_out")]
+    half = build.div(after, build.int32(2))
+    body = build.block(
+        S.LetStmt(place, build.mul(lane, build.int32(2))),
+        S.LetStmt(read, Load(INT32, source, place, None)),
+        S.LetStmt(after, build.add(read, place)),
+        S.Store(out, half, lane, None),
+    )
+    found = opened(body, lane)
+    assert found is not body
+    named = {n.var for n in nodes(found) if isinstance(n, S.LetStmt)}
+    assert {n for n in nodes(found) if isinstance(n, Var)} <= {lane, *named}
 
 
 @needs_cc

@@ -14,7 +14,6 @@ from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import Rewriter, free_vars, nodes, substitute
-from parhelion.lower.instantiate import instantiate
 from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 
@@ -55,7 +54,8 @@ def opened(body: S.Stmt, lane: Var) -> S.Stmt:
     inside = {v for v, e in env.items() if lane in free_vars(e)}
     if not any([inside & free_vars(n) for n in halves]):
         return body
-    return simplify(instantiate(build.block(*kept), dict(env)))
+    # The names that stay have the same values, and places may mention them.
+    return simplify(substitute(build.block(*kept), env))
 
 
 def _is_place(e: Expr) -> bool:
