@@ -56,8 +56,9 @@ def scan(
     arrays, params, memory, threads: as in `apply`, of the value that is filtered.
     chunks: of the result, and of the chunks that are filtered.
 
-    Raises what `apply` raises; DefinitionError for a border that is not zero, for
-    coefficients that vary, for several values, and for a cascade.
+    Raises what `apply` raises; TypeMismatchError for what is no RecFilter;
+    DefinitionError for a border that is not zero, for coefficients that vary, for
+    several values, and for a cascade.
 
     >>> import dask.array as da
     >>> import parhelion.dask as hd
@@ -146,8 +147,8 @@ def iir(
     `hl.iir`. axis: NumPy's number. border: "zero", the only one across chunks.
     threads: as in `apply`.
 
-    Raises what `hl.iir` raises, BoundsError for chunks of unknown size, and
-    DefinitionError for another border.
+    Raises what `hl.iir` raises, TypeMismatchError for what is no array of real numbers,
+    BoundsError for chunks of unknown size, and DefinitionError for another border.
 
     >>> import dask.array as da
     >>> import parhelion.dask as hd

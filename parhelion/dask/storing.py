@@ -65,9 +65,9 @@ def to_zarr(
     overwrite: whether a store that is the result of something else, or of something
     unknown, is deleted first.
 
-    Raises UnwritableFileError for such a store otherwise, BoundsError for chunks that
-    are not regular, and what the array's computation raises; the chunks that were
-    written until then stay.
+    Raises TypeMismatchError for what is no dask array, UnwritableFileError for such a
+    store otherwise, BoundsError for chunks that are not regular, and what the array's
+    computation raises; the chunks that were written until then stay.
 
     >>> import dask.array as da, tempfile
     >>> import parhelion.dask as hd

@@ -14,7 +14,7 @@ def test_the_programs_of_the_page(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(programs) == 6
+    assert len(programs) == 7
     # Each as a file of its own, so that errors quote its lines.
     scope: dict[str, object] = {}
     for number, program in enumerate(programs):

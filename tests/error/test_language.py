@@ -345,7 +345,7 @@ def func_as_a_condition() -> None:
     """<parhelion.Expr of type int32: x + 1> cannot index a Python sequence: its value is known only when the pipeline runs
 -->
    |  [1, 2, 3][x + 1]
-hint: choose with hl.mux(index, [a, b, …]), or index a Func or a Buffer; hl.RDom([(0, n)]) counts to n where range(n) cannot""",
+hint: choose with hl.mux(index, [a, b, …]), or index a Func or a Buffer; hl.RDom([(0, n)]) counts to n where range(n) cannot; in a function of arrays, np.full(shape, 0, like=a) is an array of a shape""",
 )
 def expression_as_an_index_of_a_list() -> None:
     [1, 2, 3][x + 1]
