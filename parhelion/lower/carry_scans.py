@@ -68,7 +68,7 @@ class _Carry(Rewriter):
         body = straight(n.body)
         plain = all(isinstance(i, LetStmt | Store) for i in body)
         if n.kind is not ForKind.SERIAL or not plain:
-            return super_for(self, n)
+            return n.map(self.go)
         env: dict[Var, Expr] = {}
         for item in body:
             if isinstance(item, LetStmt):
@@ -81,12 +81,6 @@ class _Carry(Rewriter):
             and _is_alone(found, n, body, env)
         ]
         return _carried(n, body, steps, env) if steps else n
-
-
-def super_for(carry: _Carry, n: For) -> Stmt:
-    """A loop whose body has been gone through."""
-    body = carry.go(n.body)
-    return n if body is n.body else For(n.var, n.min, n.extent, n.kind, body)
 
 
 def _step(s: Store, loop: For, env: Mapping[Var, Expr]) -> _Step | None:

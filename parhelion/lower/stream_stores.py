@@ -140,7 +140,7 @@ class _Streams(Rewriter):
         if n.kind is ForKind.GPU_BLOCK:
             return n
         plan = self._plan(n)
-        return super_for(self, n) if plan is None else _versions(n, plan, ())
+        return n.map(self.go) if plan is None else _versions(n, plan, ())
 
     def on_block(self, n: Block) -> Stmt:
         """A loop with two versions takes the hints before it along, to the second."""
@@ -382,11 +382,6 @@ def _most_pairs(n: For, stores: Sequence[tuple[Store, Ramp]], line: int) -> int:
         return _MOST_PAIRS
     lines = [s.value.type.count * s.buffer.type.bytes() // line for s, _ in stores]
     return min(_MOST_PAIRS, times * max(1, sum(lines)) // 8)
-
-
-def super_for(rewriter: _Streams, n: For) -> Stmt:
-    body = rewriter.go(n.body)
-    return n if body is n.body else For(n.var, n.min, n.extent, n.kind, body)
 
 
 def _is_hint(s: Stmt, buffers: Sequence[BufferSym]) -> bool:

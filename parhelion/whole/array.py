@@ -35,6 +35,7 @@ from parhelion.whole.elementwise import OPERATIONS, cast, clip
 from parhelion.whole.extents import extent
 from parhelion.whole.operands import constant, operand, whole_of
 from parhelion.whole.operators import ArrayLike, Operators
+from parhelion.whole.promotion import FLOAT64
 from parhelion.whole.reductions import Axes
 from parhelion.whole.trace import shape_of
 
@@ -316,7 +317,7 @@ class Array(Operators):
         Floats are truncated to integers, and integers wrap; a float that no integer of
         the type is near to has no result that can be relied on. `clip` limits first.
         """
-        return Array._of(cast(self._whole, creating.type_named(dtype, self.type)))
+        return Array._of(cast(self._whole, creating.type_named(dtype, FLOAT64)))
 
     def clip(self, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
         """Returns the array limited to a range; either end may be None."""

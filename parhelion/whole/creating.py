@@ -12,7 +12,7 @@ from parhelion.errors import TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr as Node
-from parhelion.lang.convert import is_literal
+from parhelion.lang.convert import check_type, is_literal
 from parhelion.types import Type
 from parhelion.whole.core import Whole, coordinate, number, tidy
 from parhelion.whole.elementwise import convert
@@ -22,17 +22,18 @@ from parhelion.whole.promotion import FLOAT64, INT64
 
 
 def type_named(dtype: object, otherwise: Type) -> Type:
-    """The type that NumPy means by a `dtype`: also Python's ``float``, and ``"f4"``.
+    """The type that NumPy means by a `dtype`, such as Python's ``float`` or ``"f4"``;
+    `otherwise` for None.
 
     Raises TypeMismatchError for what is no type of numbers.
     """
     if dtype is None:
         return otherwise
     if isinstance(dtype, Type):
-        return dtype
+        return check_type(dtype, "an array has")
     try:
         return Type.from_numpy(np.dtype(dtype))  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError):
         raise TypeMismatchError(
             f"{dtype!r:.60} is no type of the elements of an array",
             at=here(),

@@ -77,6 +77,8 @@ TRACED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda a: a.pad("wide"), "pad takes widths"),
     (lambda a: a.shift((1, 2), axis=0), "is given 2 distances for 1 axes"),
     (lambda a: a.astype("pixel"), "'pixel' is no type of the elements"),
+    (lambda a: a.astype(hl.UInt(8, 4)), "an array has a scalar type"),
+    (lambda a: a.astype({"x": 1}), "is no type of the elements"),
     (lambda a: a**-1, "raised to constant powers that are not negative"),
     (lambda a: (a > 1) - (a > 2), "subtract has no meaning for arrays of Bools"),
     (lambda a: (a * 1.5) & 1, "bitwise_and takes arrays of integers"),

@@ -42,7 +42,7 @@ CASES: dict[str, Case] = {
         (RGB,),
     ),
     "types": (
-        lambda a: (a.astype("f4"), a.astype(float), a.astype(int), a.astype("<i2")),
+        lambda a: (a.astype("f4"), a.astype(float), a.astype(int), a.astype(None)),
         (GREY,),
     ),
     "take a list": (lambda a: np.take(a, [2, 0], axis=-1), (RGB,)),
