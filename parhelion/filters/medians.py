@@ -3,9 +3,9 @@
 For each column of a window there are 256 counts: of the pixels that are at most each
 level. From one row to the next a pixel is added to a column, and one is taken away; the
 sums of columns up to each one give the counts of a window by two of them. A median is
-the number of levels that too few pixels are at most. It costs as much in each window,
-but that each tile begins anew: of 2 megapixels a size of 9 takes 41 ms of processor
-time, 31 takes 54, 127 takes 95 and 255 takes 135.
+the number of levels that too few pixels are at most. A pixel costs the same for windows
+of all sizes. But each tile begins anew, with as many rows as a window has: of 2
+megapixels a size of 31 takes 1.3 times as long as one of 9, 127 2.3 and 255 3.3 times.
 """
 
 from __future__ import annotations
