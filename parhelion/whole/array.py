@@ -32,7 +32,7 @@ from parhelion.whole import (
 )
 from parhelion.whole.core import Whole, define, moved
 from parhelion.whole.elementwise import OPERATIONS, cast, clip
-from parhelion.whole.extents import extent
+from parhelion.whole.extents import Extent, extent
 from parhelion.whole.operands import constant, operand, whole_of
 from parhelion.whole.operators import ArrayLike, Operators
 from parhelion.whole.promotion import FLOAT64
@@ -271,7 +271,7 @@ class Array(Operators):
         """
         at = list(key) if isinstance(key, tuple) else [key]
         values = [k for k in at if isinstance(k, Arithmetic)]
-        if not all([indexing.is_made_of_extents(k) for k in values]):
+        if not all([isinstance(k, Extent) for k in values]):
             return self._point(at)
         if gathering.is_gather(key):
             return Array._of(gathering.gather(self._whole, key))

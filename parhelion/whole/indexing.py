@@ -141,14 +141,6 @@ def _limited(at: Node, extent: Node, low: Node, high: Node) -> Node:
     return build.maximum(build.minimum(_from_start(at, extent), high), low)
 
 
-def is_made_of_extents(given: Arithmetic) -> bool:
-    """Whether a value is an int32 that the sizes of a call decide, as
-    ``a.shape[0] // 2``."""
-    node = given._node
-    of_sizes = all([isinstance(v.origin, tuple) for v in free_vars(node)])
-    return node.type == INT32 and of_sizes and not reads_data(node)
-
-
 def extents(given: object, what: str) -> Node:
     """An integer, or what is made of extents. what: what it is for, for the message.
 
@@ -156,15 +148,17 @@ def extents(given: object, what: str) -> Node:
     """
     if not isinstance(given, Arithmetic):
         return int32(integer(given, what))
-    if not is_made_of_extents(given):
+    node = given._node
+    of_sizes = all([isinstance(v.origin, tuple) for v in free_vars(node)])
+    if node.type != INT32 or not of_sizes or reads_data(node):
         raise TypeMismatchError(
             f"{what} is an integer, or made of extents as a.shape[0] // 2 is, not"
-            f" {text(given._node)}, of type {given._node.type}",
+            f" {text(node)}, of type {node.type}",
             at=here(),
             hint="pixels and arguments of a call decide no shape and no part that is"
             " taken: a shape must be known before a pixel is",
         )
-    return given._node
+    return node
 
 
 def transposed(whole: Whole, order: Sequence[int]) -> Whole:
@@ -178,4 +172,4 @@ def transposed(whole: Whole, order: Sequence[int]) -> Whole:
     return Whole(moved(whole.value, to), shape, names, whole.trace)
 
 
-__all__ = ["extents", "is_made_of_extents", "listed", "take", "transposed"]
+__all__ = ["extents", "listed", "take", "transposed"]

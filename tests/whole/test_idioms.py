@@ -237,6 +237,13 @@ def test_axes_keep_their_names() -> None:
     agree(rows(RGB), RGB.reshape(-1, 3).mean(1))
 
 
+def test_an_expression_is_a_point_for_a_func() -> None:
+    a = hl.Array(np.array([3, 5, 8], np.int32))
+    f, x = hl.Func("f"), hl.Var("x")
+    f[x] = a[hl.i32(2)] + a[x]
+    assert np.asarray(f.realize([3])).tolist() == [11, 13, 16]
+
+
 def test_a_func_is_no_array() -> None:
     f = hl.Func("bright")
     x, y = hl.Var("x"), hl.Var("y")
