@@ -318,8 +318,8 @@ if TYPE_CHECKING:
         load_ipython_extension as load_ipython_extension,
     )
     from parhelion.whole.array import Array as Array
-    from parhelion.whole.jit import Jitted as Jitted
     from parhelion.whole.jit import jit as jit
+    from parhelion.whole.jitted import Jitted as Jitted
 
 BoundaryConditions = _boundary
 _numpy_names.register()
@@ -367,7 +367,8 @@ _LATER = {
     "streaming.stream": ("Stream", "stream"),
     "views.comparing": ("load_ipython_extension",),
     "whole.array": ("Array",),
-    "whole.jit": ("Jitted", "jit"),
+    "whole.jit": ("jit",),
+    "whole.jitted": ("Jitted",),
 }
 _HOME = {
     name: f"parhelion.{module}" for module, names in _LATER.items() for name in names

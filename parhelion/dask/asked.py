@@ -31,7 +31,7 @@ from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline, image_params
 from parhelion.whole import schedules
 from parhelion.whole.core import loop_order
-from parhelion.whole.jit import Jitted
+from parhelion.whole.jitted import Jitted
 from parhelion.whole.program import Program, places
 
 Params: TypeAlias = "Mapping[Any, Any] | None"

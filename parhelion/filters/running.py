@@ -15,7 +15,8 @@ from parhelion.lang.checked import a_kind
 from parhelion.whole.arguments import has_pixels, pixels
 from parhelion.whole.array import Array
 from parhelion.whole.declared import declared_by
-from parhelion.whole.jit import Jitted, jit
+from parhelion.whole.jit import jit
+from parhelion.whole.jitted import Jitted
 from parhelion.whole.schedules import Schedule
 
 #: What a filter takes and returns: an Array in a function under `hl.jit`, or pixels.

@@ -14,7 +14,8 @@ from parhelion.errors import TypeMismatchError, here
 from parhelion.filters.running import Image, no_image
 from parhelion.whole.arguments import has_pixels
 from parhelion.whole.array import Array
-from parhelion.whole.jit import Jitted, jit
+from parhelion.whole.jit import jit
+from parhelion.whole.jitted import Jitted
 from parhelion.whole.schedules import Schedule
 
 

@@ -21,7 +21,7 @@ from parhelion.streaming.timed import Timed, Video
 from parhelion.streaming.video import VideoWork
 from parhelion.whole import schedules
 from parhelion.whole.core import loop_order
-from parhelion.whole.jit import Jitted, _numbers
+from parhelion.whole.jitted import Jitted, numbers
 from parhelion.whole.program import Program, places
 from parhelion.whole.trace import value_of
 
@@ -174,7 +174,7 @@ class JitMaker:
             )
         program.shapes(program.sizes([a for a in given if isinstance(a, np.ndarray)]))
         for check in program.trace.fits:
-            check.look(_numbers(program, given))
+            check.look(numbers(program, given))
         bound: dict[BufferSym | ParamSym, object] = {}
         for one, order, value in zip(
             program.inputs, program.orders, given, strict=True

@@ -19,7 +19,7 @@ from parhelion.streaming.flow import Flow, Work
 from parhelion.streaming.func_stream import FuncMaker
 from parhelion.streaming.jit_stream import JitMaker
 from parhelion.streaming.plain import PlainWork
-from parhelion.whole.jit import Jitted
+from parhelion.whole.jitted import Jitted
 
 
 class Stream(Iterator[Any]):
