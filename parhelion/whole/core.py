@@ -110,9 +110,10 @@ def letters(names: Sequence[str | None]) -> list[str]:
     return [next(free) if n is None else n for n in reversed(names)]
 
 
-def define(whole: Whole, name: str) -> Func:
-    """A new Func that has the value of an array, in the order of `loop_order`."""
-    f = Func(name)
+def define(whole: Whole, name: str, into: Func | None = None) -> Func:
+    """A Func that has the value of an array, in the order of `loop_order`: a new one,
+    unless it is given."""
+    f = Func(name) if into is None else into
     named = [Var(c) for c in letters(whole.names)]
     value = moved(whole.value, {p: v._node for p, v in enumerate(named)})
     f[tuple([named[p] for p in loop_order(whole.shape)])] = wrap(value)

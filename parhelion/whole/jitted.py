@@ -22,6 +22,8 @@ from parhelion.errors import (
 )
 from parhelion.ir.expr import Var
 from parhelion.lang.callable import Callable as Compiled
+from parhelion.lang.func import Func
+from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param
 from parhelion.lang.pipeline import Pipeline
 from parhelion.tracebacks import ends_itself, leave
@@ -45,6 +47,7 @@ from parhelion.whole.schedules import Schedule
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
+    from parhelion.lang.generator import Generator
     from parhelion.lang.module import OutputFileType
     from parhelion.lang.target_api import Target
     from parhelion.whole.gradients import GradientProgram
@@ -467,6 +470,54 @@ class Jitted(Generic[_R]):
         self._give_schedule(program, of_class, arrays, shapes)
         name = fn_name or self._function.__name__
         program.pipeline.compile_to(outputs, program.arguments(), name, target)
+
+    def generator(self, *args: Any, name: str = "", **named: Any) -> type[Generator]:
+        """Returns a Generator for arguments of these types and class of sizes.
+
+        It is registered by `name`, or as the function is called; its inputs are the
+        arrays and numbers among the arguments, by their names, and its output is
+        called as it is itself. `hl.main`, ``parhelion build`` and
+        `create_callable_from_generator` compile it. An automatic scheduler that they
+        name is used, else the schedule of the function.
+
+        Raises DefinitionError if there is such a Generator, or for names that inputs
+        and outputs of Generators cannot have, and TypeMismatchError for arguments that
+        do not fit.
+
+        >>> halved = hl.jit(lambda image: image // 2)
+        >>> Halved = halved.generator(np.empty((480, 640), np.uint8), name="halved")
+        >>> image, out = np.full((1, 2), 9, np.uint8), np.empty((1, 2), np.uint8)
+        >>> Halved().compile_to_callable()(image, out), out.tolist()
+        (0, [[4, 4]])
+        """
+        from parhelion.whole.generators import generator_of
+
+        kinds, values, _ = self._sorted(self._bound(args, named))
+        arrays = [v for v in values if isinstance(v, np.ndarray)]
+
+        def trace(
+            inputs: Sequence[ImageParam | Param], outputs: Sequence[Func]
+        ) -> Program:
+            return Program(self._function, self._declared, kinds, inputs, outputs)
+
+        def schedule(program: Program, automatic: bool) -> None:
+            shapes = program.shapes(program.sizes(arrays))
+            program.estimate(arrays, shapes)
+            if automatic:
+                return
+            of_class = 0 if self._schedule else schedules.size_class(arrays, shapes)
+            self._give_schedule(program, of_class, arrays, shapes)
+
+        function = self._function
+        return generator_of(
+            name or function.__name__,
+            function.__module__,
+            function.__doc__,
+            self._declared,
+            kinds,
+            trace,
+            schedule,
+        )
 
     def __reduce__(self) -> str:
         """It pickles by its module and name, as functions do: schedules that

@@ -41,9 +41,14 @@ class Program:
         function: Callable[..., Any],
         declared: Sequence[Declared],
         kinds: Sequence[Kind],
+        inputs: Sequence[ImageParam | Param] = (),
+        outputs: Sequence[Func] = (),
     ) -> None:
+        """inputs, outputs: the ImageParams and Params of the arguments that are data,
+        and the Funcs of the results, if there are any already."""
         self.trace = Trace()
         self.kinds = tuple(kinds)
+        self._given = iter(inputs)
         self.inputs: list[ImageParam | Param | None] = []
         #: Of each input, the axes from the innermost loop on, counted from the last.
         self.orders: list[list[int]] = []
@@ -55,7 +60,10 @@ class Program:
         name = getattr(function, "__name__", "result")
         self.results = [_result(v, name) for v in values]
         word = name if name.isidentifier() else "result"
-        self.funcs = [define(w, word) for w in self.results]
+        into: Sequence[Func | None] = outputs or [None] * len(self.results)
+        self.funcs = [
+            define(w, word, f) for w, f in zip(self.results, into, strict=True)
+        ]
         for f, w in zip(self.funcs, self.results, strict=True):
             order = loop_order(w.shape)
             _promise(f.output_buffer(), [w.extent(p) for p in order])
@@ -75,10 +83,16 @@ class Program:
             self.inputs.append(None)
             return kind.value
         if isinstance(kind, NumberKind):
-            param = Param(kind.type, declared.name)
+            param = next(self._given, None)
+            if param is None:
+                param = Param(kind.type, declared.name)
+            assert isinstance(param, Param)
             self.inputs.append(param)
             return Array._of(Whole(param._node, (), (), self.trace, kind.weak))
-        image = ImageParam(kind.type, len(kind.shape), declared.name)
+        image = next(self._given, None)
+        if image is None:
+            image = ImageParam(kind.type, len(kind.shape), declared.name)
+        assert isinstance(image, ImageParam)
         self.inputs.append(image)
         return Array._of(_whole(image, kind, self.orders[-1], self.trace))
 
