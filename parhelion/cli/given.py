@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -51,14 +51,14 @@ def params_without_value(program: NamedPipeline) -> list[str]:
 
 
 def _check_other(
-    program: NamedPipeline, files: Sequence[str], output: str | None
+    inputs: Collection[str], files: Sequence[str], output: str | None
 ) -> None:
     """Raises Problem if the output would take an input's place."""
     if output is None:
         return
     for word in files:
         name, equals, file = word.partition("=")
-        path = Path(file if equals and name in program.inputs else word)
+        path = Path(file if equals and name in inputs else word)
         if path.resolve() == Path(output).resolve():
             raise Problem(f"{output} is an input; the output would take its place")
 
@@ -82,33 +82,36 @@ class Images:
 
 
 def named_files(
-    program: NamedPipeline, files: Sequence[str], output: str | None = None
+    program: str,
+    inputs: Collection[str],
+    files: Sequence[str],
+    output: str | None = None,
 ) -> dict[str, str]:
-    """Which file is for which input: those that are given as NAME=FILE, and then the
-    others, in the order of the inputs that are left. output: the file to be written."""
-    _check_other(program, files, output)
+    """Which file is for which input of a program: those that are given as NAME=FILE,
+    and then the others, in the order of the inputs that are left. output: the file to
+    be written."""
+    _check_other(inputs, files, output)
     places: dict[str, str] = {}
     rest: list[str] = []
     for word in files:
         name, equals, file = word.partition("=")
-        if not (equals and name in program.inputs):
+        if not (equals and name in inputs):
             rest.append(word)
             continue
         if name in places:
             raise Problem(f"{word}: the image for {name!r} is {places[name]} already")
         places[name] = file
-    free = [name for name in program.inputs if name not in places]
+    free = [name for name in inputs if name not in places]
     if len(rest) > len(free):
         raise Problem(
-            f"{program.name} has {len(program.inputs)} inputs; "
-            f"{len(files)} files are given",
-            legal=list(program.inputs),
+            f"{program} has {len(inputs)} inputs; {len(files)} files are given",
+            legal=list(inputs),
         )
     places |= dict(zip(free, rest, strict=False))
     free = free[len(rest) :]
     if free:
         raise Problem(
-            f"{program.name} needs an image for {', '.join(map(repr, free))}",
+            f"{program} needs an image for {', '.join(map(repr, free))}",
             hint="files are given in the order of the inputs, or as NAME=FILE"
             + (f"; the last one, {output}, is the output" if output else ""),
         )
@@ -119,7 +122,7 @@ def given_images(
     program: NamedPipeline, files: Sequence[str], output: str | None = None
 ) -> Images:
     """The inputs' images, from files: see `named_files`."""
-    places = named_files(program, files, output)
+    places = named_files(program.name, program.inputs, files, output)
     return load_images(program, {n: loaded(Path(p)) for n, p in places.items()})
 
 

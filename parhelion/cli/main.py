@@ -26,7 +26,8 @@ def commands() -> None:
     """Image-processing pipelines: run, compile, schedule and measure them.
 
     A pipeline is named by its file, or FILE:NAME: a Func, Pipeline or Generator of the
-    file, or a function that makes one, like the applications' algorithm(hl).
+    file, a function under hl.jit, or a function that makes a pipeline, like the
+    applications' algorithm(hl).
     """
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import click
 import numpy as np
@@ -90,13 +90,15 @@ def is_many(output: Path) -> bool:
 
 
 def find_source(
-    program: NamedPipeline, words: Sequence[str], output: str
+    program: str, inputs: Collection[str], words: Sequence[str], output: str
 ) -> tuple[str, Source] | None:
-    """Which input is given many pictures. Raises Problem if several are, or if the
-    output is a single file."""
+    """Which input of a program is given many pictures.
+
+    Raises Problem if several are, or if the output is a single file.
+    """
     found = {
         name: source
-        for name, word in named_files(program, words, output).items()
+        for name, word in named_files(program, inputs, words, output).items()
         if (source := source_of(word, Path(output))) is not None
     }
     if not found:
@@ -116,6 +118,20 @@ def find_source(
     return next(iter(found.items()))
 
 
+class Runs(Protocol):
+    """What is run on one picture after the other. seconds: what all runs but the first
+    took."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    def run(self, name: str, pixels: Array, photo: bool) -> dict[str, Array]:
+        """The outputs for one more picture, planar; `name` is the input's."""
+
+
 class Batch:
     """A pipeline that is run on one picture after the other.
 
@@ -133,6 +149,7 @@ class Batch:
         fixed: bool,
     ) -> None:
         self.program, self.others = program, others
+        self.name = program.name
         self._prepare, self._extents_of, self._fixed = prepare, extents_of, fixed
         self._parts: dict[object, tuple[list[int], list[int]]] = {}
         self.seconds = 0.0
@@ -157,8 +174,8 @@ class Batch:
         return pictures(self.program, out)
 
 
-def run_many(batch: Batch, name: str, source: Source, output: Path) -> None:
-    """Runs a pipeline on many pictures, and writes all of them.
+def run_many(batch: Runs, name: str, source: Source, output: Path) -> None:
+    """Runs a program on many pictures, and writes all of them.
 
     What cannot be read is left out of a folder, and told of in the end, as a Problem.
     """
@@ -191,7 +208,7 @@ def run_many(batch: Batch, name: str, source: Source, output: Path) -> None:
             if writer is not None:
                 if len(made) > 1:
                     raise Problem(
-                        f"a video takes one output; {batch.program.name} has"
+                        f"a video takes one output; {batch.name} has"
                         f" {len(made)}: {', '.join(made)}",
                         hint="name a folder",
                     )
@@ -229,4 +246,4 @@ def _tell(output: Path, count: int, size: str, seconds: float, elapsed: float) -
         note("nothing was written")
 
 
-__all__ = ["Batch", "Source", "find_source", "run_many", "source_of"]
+__all__ = ["Batch", "Runs", "Source", "find_source", "run_many", "source_of"]

@@ -88,7 +88,7 @@ def map_command(
     made = load(program, schedule, params)
     given_params(made, params)
     check_params(made)
-    words = named_files(made, inputs, output)
+    words = named_files(made.name, made.inputs, inputs, output)
     arrays = {made.inputs[n]: hd.open_image(word) for n, word in words.items()}
     if len(made.pipeline.outputs()) > 1:
         names = [f.name() for f in made.pipeline.outputs()]

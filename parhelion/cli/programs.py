@@ -1,11 +1,12 @@
 """Pipelines in files: what FILE or FILE:NAME on the command line means.
 
-NAME is a Func, Pipeline or Generator of the file (that by its registered name, too), or
-a function that makes one: of no arguments, or of the module, as those of the
-applications (``algorithm(hl)``). It may also give an object with `output`, `inputs` and
-`params`, as applications do. A function ``schedule`` of the file is used where no
-schedule of its table ``SCHEDULES`` is asked for: one of two arguments gets the module
-and what the maker gave, one of a single argument the Pipeline, if that has no schedule.
+NAME is a Func, Pipeline or Generator of the file (that by its registered name, too), a
+function under `hl.jit` (`functions.py`), or a function that makes a pipeline: of no
+arguments, or of the module, as those of the applications (``algorithm(hl)``). It may
+also give an object with `output`, `inputs` and `params`, as applications do. A function
+``schedule`` of the file is used where no schedule of its table ``SCHEDULES`` is asked
+for: one of two arguments gets the module and what the maker gave, one of a single
+argument the Pipeline, if that has no schedule.
 """
 
 from __future__ import annotations
@@ -85,7 +86,14 @@ def program_of(
     target: hl.Target | None = None,
 ) -> NamedPipeline:
     """The pipeline of a name in a file that is imported; see `load`."""
-    name, maker = _chosen(module, path, wanted)
+    name, maker = choose(module, path, wanted)
+    if isinstance(maker, hl.Jitted):
+        raise Problem(
+            f"{path}:{name} is a function of arrays, which is compiled for what it is"
+            " given: run, bench, schedule and show take it, with images",
+            hint=f"the file may make a Generator of it, for images of one kind:"
+            f" {name}.generator(np.empty((1080, 1920, 3), np.uint8))",
+        )
     if is_generator(maker):
         if schedule is not None:
             raise Problem(f"the Generator {name!r} schedules its pipeline by itself")
@@ -93,15 +101,16 @@ def program_of(
         with running(path):
             chosen = _generator_params(maker, params)
             program = of_generator(maker, target, dict(chosen.values()))
-        return replace(program, chosen=frozenset(chosen), rivals=_rivals(module))
+        return replace(program, chosen=frozenset(chosen), rivals=rivals_of(module))
     with running(path):
         made = _made(maker)
         program = _program(name, path, made)
         _schedule(module, path, program, made, schedule)
-    return replace(program, rivals=_rivals(module))
+    return replace(program, rivals=rivals_of(module))
 
 
-def _rivals(module: ModuleType) -> Mapping[str, Callable[..., Any]]:
+def rivals_of(module: ModuleType) -> Mapping[str, Callable[..., Any]]:
+    """The table AGAINST of a file, for `bench`."""
     found: Mapping[str, Callable[..., Any]] = getattr(module, "AGAINST", {})
     return found
 
@@ -218,7 +227,11 @@ def imported(path: Path) -> ModuleType:
     return module
 
 
-def _chosen(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
+def choose(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
+    """The pipeline, or what makes one, that a file has by a name, or as its only one.
+
+    Raises Problem if there is none, or several of which none has a usual name.
+    """
     if wanted:
         if hasattr(module, wanted):
             return wanted, getattr(module, wanted)
@@ -235,8 +248,8 @@ def _chosen(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
         return last[0], getattr(module, last[0])
     if not found:
         raise Problem(
-            f"{path} has no pipeline: no Func, no Pipeline, no Generator, and no "
-            "function `algorithm(hl)` that makes one"
+            f"{path} has no pipeline: no Func, no Pipeline, no Generator, no function "
+            "under hl.jit, and no function `algorithm(hl)` that makes one"
         )
     raise Problem(f"{path} has several pipelines: say {path}:NAME", legal=found)
 
@@ -275,7 +288,7 @@ def _candidates(module: ModuleType) -> list[str]:
         for name, value in vars(module).items()
         if not name.startswith("_")
         and (
-            isinstance(value, hl.Func | hl.Pipeline)
+            isinstance(value, hl.Func | hl.Pipeline | hl.Jitted)
             or is_generator(value)
             or (name in _USUAL and inspect.isfunction(value))
         )
@@ -384,11 +397,13 @@ def _apply(
 __all__ = [
     "NamedPipeline",
     "check_name",
+    "choose",
     "generators",
     "imported",
     "is_generator",
     "load",
     "of_generator",
     "program_of",
+    "rivals_of",
     "split",
 ]

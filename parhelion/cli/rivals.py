@@ -28,28 +28,40 @@ class Rival:
     run: Callable[[], Any]
 
 
-def rival(program: NamedPipeline, against: str, threads: int) -> Rival:
-    """The rival of a name in the file's table AGAINST, or of an expression.
-
-    It gets the inputs as arrays of OpenCV's order, (H, W) or (H, W, C), by their names,
-    and the values of Params. Raises Problem if there is none.
-    """
+def rival_of(program: NamedPipeline, against: str, threads: int) -> Rival:
+    """The rival of a pipeline, which gets its images in OpenCV's order; see `rival`."""
     arrays: dict[str, Any] = {
         name: as_opencv(np.asarray(p.get())) for name, p in program.inputs.items()
     }
     values = {name: p.get() for name, p in program.params.items()}
-    if "cv2" in against or against in program.rivals:
+    return rival(program.name, arrays, values, program.rivals, against, threads)
+
+
+def rival(
+    name: str,
+    arrays: Mapping[str, Any],
+    values: Mapping[str, Any],
+    rivals: Mapping[str, Callable[..., Any]],
+    against: str,
+    threads: int,
+) -> Rival:
+    """The rival of a name in `rivals`, the file's table AGAINST, or of an expression.
+
+    It gets the inputs as arrays of OpenCV's order, (H, W) or (H, W, C), by their names,
+    and the values of Params. Raises Problem if there is none for the program `name`.
+    """
+    if "cv2" in against or against in rivals:
         _limit(threads)
-    if against in program.rivals:
-        function = program.rivals[against]
+    if against in rivals:
+        function = rivals[against]
         given = {**arrays, **values}
         names = _wanted(function, given)
         return Rival(against, lambda: function(**{n: given[n] for n in names}))
     if "(" not in against:
         first = next(iter(arrays), "image")
         raise Problem(
-            f"{program.name} has no rival {against!r}",
-            legal=list(program.rivals),
+            f"{name} has no rival {against!r}",
+            legal=list(rivals),
             hint=f'give an expression, as --against "{against}.GaussianBlur({first},'
             f' (5, 5), 1.5)", or a table in the file:'
             f" AGAINST = {{{against!r}: function}}",
@@ -120,11 +132,10 @@ def seconds(run: Callable[[], Any]) -> float:
 
 
 def difference(ours: Array, theirs: Array) -> str:
-    """How far the results are from each other, in words. ours: planar."""
-    mine = as_opencv(ours)
-    if theirs.shape != mine.shape:
-        return f"results of shapes {mine.shape} and {theirs.shape} are not compared"
-    apart = np.abs(mine.astype(np.float64) - theirs.astype(np.float64))
+    """How far two results are from each other, in words."""
+    if theirs.shape != ours.shape:
+        return f"results of shapes {ours.shape} and {theirs.shape} are not compared"
+    apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
     if not apart.size or not apart.max():
         return "the results are equal"
     return (
@@ -133,4 +144,4 @@ def difference(ours: Array, theirs: Array) -> str:
     )
 
 
-__all__ = ["Rival", "as_opencv", "difference", "first", "rival", "seconds"]
+__all__ = ["Rival", "as_opencv", "difference", "first", "rival", "rival_of", "seconds"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import click
 import parhelion as hl
 from parhelion.cli import options, rivals
 from parhelion.cli.automatic import schedule_as_run
+from parhelion.cli.functions import NamedFunction, load_either, planar
 from parhelion.cli.given import (
     Images,
     check_params,
@@ -28,10 +29,11 @@ from parhelion.cli.pictures import (
     Array,
     check_held,
     check_written,
+    is_array,
     size_of,
     write,
 )
-from parhelion.cli.programs import NamedPipeline, load
+from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import (
     asked_extents,
     by_output,
@@ -39,6 +41,7 @@ from parhelion.cli.region import (
     destination,
     pictures,
 )
+from parhelion.dataclass import dataclass
 
 
 @click.command()
@@ -79,9 +82,13 @@ def run(
     """
     *inputs, output = files
     begin = time.perf_counter()
-    made = load(program, schedule, params)
+    told = {"--size": size, "--scheduler": scheduler}
+    made = load_either(program, schedule, params, told)
+    if isinstance(made, NamedFunction):
+        _run_function(made, inputs, output, begin)
+        return
     given_params(made, params)
-    many = find_source(made, inputs, output)
+    many = find_source(made.name, made.inputs, inputs, output)
     if many is not None:
         check_params(made)
         batch = _batch(made, inputs, output, many[0], size, auto, scheduler)
@@ -95,10 +102,42 @@ def run(
     ready = time.perf_counter() - begin - computed
     for file, pixels in _files(Path(output), pictures(made, out)).items():
         write(file, pixels)
-        click.echo(
-            f"{file}: {size_of(pixels)}, ready in {ready:.2f} s, computed in "
-            f"{1e3 * computed:.1f} ms"
-        )
+        _tell(file, size_of(pixels), ready, computed)
+
+
+def _run_function(
+    made: NamedFunction, inputs: Sequence[str], output: str, begin: float
+) -> None:
+    """Runs a function of arrays on image files, as `run` does a pipeline."""
+    images = made.inputs(inputs)
+    many = find_source(made.name, images, inputs, output)
+    if many is not None:
+        words = named_files(made.name, images, inputs, output)
+        for name, word in words.items():
+            if name != many[0]:
+                made.take(name, *loaded(Path(word)))
+        run_many(made, *many, Path(output))
+        return
+    check_written(Path(output))
+    made.give(inputs, output)
+    made.call()  # compiles
+    start = time.perf_counter()
+    found = made.call()
+    computed, ready = time.perf_counter() - start, start - begin
+    planes = {n: planar(p) for n, p in found.items()}
+    for name, pixels in planes.items():
+        check_held(Path(output), name, pixels)
+    # Arrays are written as the function returns them.
+    written = _files(Path(output), found if is_array(Path(output)) else planes)
+    for (file, pixels), shown in zip(written.items(), planes.values(), strict=True):
+        write(file, pixels)
+        _tell(file, size_of(shown), ready, computed)
+
+
+def _tell(file: Path, size: str, ready: float, computed: float) -> None:
+    click.echo(
+        f"{file}: {size}, ready in {ready:.2f} s, computed in {1e3 * computed:.1f} ms"
+    )
 
 
 def _files(path: Path, found: Mapping[str, Array]) -> dict[Path, Array]:
@@ -122,22 +161,6 @@ def first_run(made: NamedPipeline, out: Sequence[hl.Buffer]) -> float:
         seconds = time.perf_counter() - start
         if runner.variants() == before:
             return seconds
-
-
-def prepared(
-    program: str,
-    inputs: Sequence[str],
-    params: Sequence[str],
-    size: str | None,
-    schedule: str | None,
-    auto: bool,
-    scheduler: str | None,
-    output: str | None = None,
-) -> tuple[NamedPipeline, list[hl.Buffer]]:
-    """The program with its inputs and schedule, and Buffers for its outputs."""
-    made = load(program, schedule, params)
-    given_params(made, params)
-    return made, _ready(made, inputs, size, auto, scheduler, output)
 
 
 def _ready(
@@ -177,7 +200,7 @@ def _batch(
         schedule_as_run(made, extents, auto, scheduler)
         return extents
 
-    words = named_files(made, inputs, output)
+    words = named_files(made.name, made.inputs, inputs, output)
     return Batch(
         made,
         {n: loaded(Path(word)) for n, word in words.items() if n != name},
@@ -227,37 +250,34 @@ def bench(
     arrays of shape (H, W) or (H, W, C) by their names, on as many threads.
     """
     start = time.perf_counter()
-    made, out = prepared(program, files, params, size, schedule, auto, scheduler)
+    told = {"--size": size, "--scheduler": scheduler}
+    made = load_either(program, schedule, params, told)
     if threads:
         hl.set_num_threads(threads)
-    computed = first_run(made, out)
-    ready = time.perf_counter() - start - computed
+    measured: _Measured
+    if isinstance(made, NamedFunction):
+        measured = _function(made, files, against)
+    else:
+        measured = _pipeline(made, files, params, size, auto, scheduler, against)
+    ready = time.perf_counter() - start - measured.first
     times: list[float] = []
     theirs: list[float] = []
-    other = None
-    if against is not None:
-        other = rivals.rival(made, against, hl.get_num_threads())
-        apart = rivals.difference(
-            next(iter(pictures(made, out).values())), rivals.first(other)
-        )
+    other = measured.other
     with click.progressbar(length=100, label="measuring", file=sys.stderr) as bar:
         begin = time.perf_counter()
         shown = 0
         while not times or time.perf_counter() - begin < seconds:
-            times.append(rivals.seconds(lambda: made.pipeline.realize(out)))
+            times.append(rivals.seconds(measured.run))
             if other is not None:
                 theirs.append(rivals.seconds(other.run))
             now = min(100, int(100 * (time.perf_counter() - begin) / seconds))
             bar.update(now - shown)
             shown = now
-    # Channels, and whatever else comes behind width and height, are of one pixel.
-    pixels = 0
-    for one, *_ in by_output(made, out):
-        pixels += prod([one.dim(d).extent() for d in range(min(2, one.dimensions()))])
     least, median = min(times), statistics.median(times)
+    rate = measured.pixels / least / 1e6
     click.echo(
         f"{made.name}: {1e3 * least:.3f} ms at least, {1e3 * median:.3f} ms in the "
-        f"median of {len(times)} runs; {pixels / least / 1e6:.1f} megapixels a second; "
+        f"median of {len(times)} runs; {rate:.1f} megapixels a second; "
         f"ready in {ready:.2f} s; {hl.get_num_threads()} threads"
     )
     if other is not None:
@@ -267,8 +287,67 @@ def bench(
         click.echo(
             f"{other.name}: {1e3 * min(theirs):.3f} ms at least,"
             f" {1e3 * statistics.median(theirs):.3f} ms in the median; {made.name} is"
-            f" {said}; {apart}"
+            f" {said}; {measured.apart}"
         )
 
 
-__all__ = ["bench", "prepared", "run"]
+@dataclass(frozen=True)
+class _Measured:
+    """What `bench` measures: a run, how long the first one took, and how many pixels it
+    computes (channels, and whatever else comes behind width and height, are of one);
+    another way to compute them, and in words how far its result is from ours."""
+
+    run: Callable[[], object]
+    first: float
+    pixels: int
+    other: rivals.Rival | None
+    apart: str
+
+
+def _pipeline(
+    made: NamedPipeline,
+    files: Sequence[str],
+    params: Sequence[str],
+    size: str | None,
+    auto: bool,
+    scheduler: str | None,
+    against: str | None,
+) -> _Measured:
+    given_params(made, params)
+    out = _ready(made, files, size, auto, scheduler, None)
+    first = first_run(made, out)
+    pixels = 0
+    for one, *_ in by_output(made, out):
+        pixels += prod([one.dim(d).extent() for d in range(min(2, one.dimensions()))])
+    other, apart = None, ""
+    if against is not None:
+        other = rivals.rival_of(made, against, hl.get_num_threads())
+        ours = rivals.as_opencv(next(iter(pictures(made, out).values())))
+        apart = rivals.difference(ours, rivals.first(other))
+    return _Measured(lambda: made.pipeline.realize(out), first, pixels, other, apart)
+
+
+def _function(
+    made: NamedFunction, files: Sequence[str], against: str | None
+) -> _Measured:
+    made.give(files)
+    made.call()  # compiles
+    start = time.perf_counter()
+    found = made.call()
+    first = time.perf_counter() - start
+    other, apart = None, ""
+    if against is not None:
+        other = rivals.rival(
+            made.name,
+            made.arrays,
+            made.values,
+            made.rivals,
+            against,
+            hl.get_num_threads(),
+        )
+        apart = rivals.difference(next(iter(found.values())), rivals.first(other))
+    pixels = sum([prod(one.shape[:2]) for one in found.values()])
+    return _Measured(made.call, first, pixels, other, apart)
+
+
+__all__ = ["bench", "run"]

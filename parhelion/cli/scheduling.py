@@ -9,9 +9,10 @@ import click
 
 from parhelion.cli import options
 from parhelion.cli.automatic import find_schedule
+from parhelion.cli.functions import NamedFunction, load_either
 from parhelion.cli.given import given_images, given_params
 from parhelion.cli.problem import Problem
-from parhelion.cli.programs import NamedPipeline, load
+from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import asked_extents
 
 
@@ -46,15 +47,25 @@ def schedule(
     It is made for the sizes of the images given, or for --size. What the file's own
     `schedule` has decided stays.
     """
-    made = load(program, None, params)
-    given_params(made, params)
-    extents = _sizes(made, files, size)
-    told: dict[str, Any] = {}
-    if threads:
-        told["parallelism"] = threads
-    if measure is not None:
-        told["measure"] = measure
-    found = find_schedule(made, extents, scheduler, **told)
+    known = {
+        "--size": size,
+        "--threads": threads,
+        "--measure": measure,
+        "--scheduler": None if scheduler == "Parhelion" else scheduler,
+    }
+    made = load_either(program, None, params, known)
+    if isinstance(made, NamedFunction):
+        made.give(files)
+        found = made.autoschedule()
+    else:
+        given_params(made, params)
+        extents = _sizes(made, files, size)
+        told: dict[str, Any] = {}
+        if threads:
+            told["parallelism"] = threads
+        if measure is not None:
+            told["measure"] = measure
+        found = find_schedule(made, extents, scheduler, **told)
     code = found.to_python()
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -10,9 +10,10 @@ import click
 import parhelion as hl
 from parhelion.cli import options
 from parhelion.cli.automatic import schedule_as_run
+from parhelion.cli.functions import NamedFunction, load_either
 from parhelion.cli.given import given_images, given_params, params_without_value
 from parhelion.cli.problem import Problem, note
-from parhelion.cli.programs import NamedPipeline, load
+from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import asked_extents, destination, promised_extents
 from parhelion.views.notebook import show_page
 
@@ -60,9 +61,15 @@ def show(
     definitions of all stages and, if it is small enough to be watched, each load and
     store in the order of the schedule. It needs no network.
     """
-    made = load(program, schedule, params)
-    given_params(made, params)
-    taken = _scheduled(made, files, auto, scheduler)
+    given = load_either(program, schedule, params, {"--scheduler": scheduler})
+    if isinstance(given, NamedFunction):
+        given.give(files)
+        made = given.pipeline()
+        taken = "that of calls with images of this kind and size", ""
+    else:
+        made = given
+        given_params(made, params)
+        taken = _scheduled(made, files, auto, scheduler)
     for name in params_without_value(made):
         note(
             f"the Param {name!r} has no value, without which the order of evaluation is"
