@@ -10,12 +10,13 @@ from parhelion.filters.lines import STRIP, lanes_of
 from parhelion.filters.planes import plane_axes
 from parhelion.filters.whole_images import Image, run
 from parhelion.ir import build
-from parhelion.ir.build import int32
+from parhelion.ir.build import int32, is_false
 from parhelion.ir.expr import Expr as Node
 from parhelion.lang.func import Func, Stage
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.var import Var
 from parhelion.schedule.directives import TailStrategy
+from parhelion.simplify.simplifier import simplify
 from parhelion.whole.array import Array
 from parhelion.whole.core import MOST_CHANNELS, Whole, computed, coordinate, moved
 
@@ -78,7 +79,10 @@ def _by_squares(pipeline: Pipeline) -> None:
     (out,) = pipeline.outputs()
     x, y, *channels = out.args()
     width, height = [out.output_buffer().dim(k).extent() for k in range(2)]
-    one = out.specialize((width >= _SQUARE) & (height >= _SQUARE))
+    large = (width >= _SQUARE) & (height >= _SQUARE)
+    if is_false(simplify(large._node)):
+        return  # an extent of 1 is a part of the program
+    one = out.specialize(large)
     squares, row, block, pixel = Var("squares"), Var("row"), Var("block"), Var("pixel")
     one.split(y, squares, row, _SQUARE, TailStrategy.ShiftInwards)
     one.split(x, block, pixel, _SQUARE, TailStrategy.ShiftInwards)

@@ -92,7 +92,8 @@ def test_turn_is_numpys() -> None:
     for quarters in (0, 1, 2, 3, -1):
         same(F.turn(image, quarters), np.rot90(image, -quarters))
     # Squares of 16 pixels, some of which lie on others, and images without one.
-    for shape in ((16, 16), (40, 33), (15, 50), (50, 15), (21, 34, 3), (17, 18, 5)):
+    shapes = [(16, 16), (40, 33), (15, 50), (50, 15), (21, 34, 3), (17, 18, 5)]
+    for shape in [*shapes, (1, 1), (1, 9), (9, 1, 3)]:
         for dtype in ("uint8", "uint16", "float32", "float64"):
             image = photo(shape, dtype)
             for quarters in (1, 2, 3):
