@@ -32,8 +32,8 @@ _PYTHON = os.path.dirname(os.__file__) + os.sep
 _LEFT = frozenset(
     [
         *("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__hash__"),
-        *("__repr__", "__str__", "__reduce__", "__reduce_ex__", "__getstate__"),
-        *("__setstate__", "__copy__", "__deepcopy__", "__new__", "__del__"),
+        *("__repr__", "__str__", "__getstate__", "__setstate__"),
+        *("__copy__", "__deepcopy__", "__new__", "__del__"),
         *("__init_subclass__", "__class_getitem__", "__dir__"),
         *("__instancecheck__", "__subclasscheck__", "__set_name__"),
         *("__post_init__", "__enter__", "__exit__"),

@@ -22,8 +22,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parhelion.errors import internal_assert
+from parhelion.errors import TypeMismatchError, here, internal_assert
 from parhelion.ir.node import Node, node
+from parhelion.tracebacks import leave
 from parhelion.types import Bool, Type, round_float
 
 if TYPE_CHECKING:
@@ -130,7 +131,20 @@ class Var(Expr):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a Var is a unique object and cannot be copied or pickled")
+        """Refused: another process would have a Var that no Func of it knows."""
+        try:
+            raise TypeMismatchError(
+                "a Var, and what is made of Vars, an expression, an RDom, a Param, an"
+                " ImageParam or an Array, does not pickle by itself: where it is read"
+                " it would belong to no Func",
+                at=here(),
+                hint="pickle the Func or the Pipeline, with which its images and Params"
+                " go; pipeline.get_image(0) is the first image of what is read;"
+                " np.asarray(array) has the numbers of an Array",
+            )
+        except TypeMismatchError as error:
+            leave(error)
+            raise
 
     def __repr__(self) -> str:
         return f"<Var {self.name}: {self.type}>"

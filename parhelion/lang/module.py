@@ -104,6 +104,13 @@ class Module:
             hint="pipeline.compile_to_module(arguments, name) makes one of a pipeline",
         )
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeMismatchError(
+            "a Module does not pickle, as it is code for a linker",
+            at=here(),
+            hint="pickle the Pipeline, or write the Module to files: compile(files)",
+        )
+
     @classmethod
     def _of(cls, lowered: Lowered, target: Target, c_text: Callable[[], str]) -> Module:
         """Returns a Module; `c_text` makes its C text, which is lowered separately."""

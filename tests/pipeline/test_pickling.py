@@ -202,6 +202,31 @@ def test_what_cannot_be_pickled_says_so() -> None:
     with pytest.raises(hl.HalideError, match="is not found as") as caught:
         pickle.dumps(local)
     assert "top of a module" in str(caught.value)
+    module = both.out.compile_to_module([both.image, both.gain], "both")
+    with pytest.raises(hl.TypeMismatchError, match="a Module does not pickle"):
+        pickle.dumps(module)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        x,
+        x + 1,
+        hl.RDom([(0, 3)]),
+        hl.Param(hl.Int(32)),
+        hl.ImageParam(hl.UInt(8), 1),
+        hl.Array(np.ones(3)),
+    ],
+    ids=lambda what: type(what).__name__,
+)
+def test_parts_of_a_pipeline_do_not_pickle_by_themselves(what: object) -> None:
+    """Nor does what holds one of them; the error ends at the user's line."""
+    with pytest.raises(hl.TypeMismatchError, match="does not pickle by itself") as far:
+        pickle.dumps({"mine": what})
+    assert "pickle the Func or the Pipeline" in str(far.value)
+    assert [entry.name for entry in far.traceback] == [
+        "test_parts_of_a_pipeline_do_not_pickle_by_themselves"
+    ]
 
 
 def test_functions_of_arrays_pickle_by_name(pool: Any) -> None:
