@@ -74,11 +74,13 @@ def _holds(t: Type, known: Interval) -> bool:
 
 def between(e: Expr, known: Interval) -> Expr:
     """An integer expression with a mark of what its value lies between, where its type
-    says less. `Narrower` removes such marks."""
+    says less; an end that is not known is that of the type. `Narrower` removes such
+    marks."""
     if not e.type.is_int_or_uint() or known == constant_interval(e):
         return e
-    assert known.lo is not None and known.hi is not None
-    ends = [build.imm(int(one), e.type) for one in (known.lo, known.hi)]
+    lo = e.type.lowest() if known.lo is None else known.lo
+    hi = e.type.highest() if known.hi is None else known.hi
+    ends = [build.imm(int(one), e.type) for one in (lo, hi)]
     return Intrinsic(e.type, "known_clamped", (e, *ends))
 
 

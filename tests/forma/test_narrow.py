@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -118,6 +119,35 @@ def test_random_integers(seed: int) -> None:
     found = compiled(x)
     for got, want in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(got, want, text)
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("max(X, 7)", lambda x: np.maximum(x, 7)),
+        ("min(X, 7)", lambda x: np.minimum(x, 7)),
+        ("min(X / 2, 5)", lambda x: np.minimum(np.trunc(x / 2), 5)),
+        ("X < 7 ? X : 7", lambda x: np.minimum(x, 7)),
+        ("max(X, 7) % 100", lambda x: np.maximum(x, 7) % 100),
+    ],
+)
+@pytest.mark.parametrize("scheduler", ["Strips", "Forma", "Parhelion"])
+def test_integers_that_are_known_at_one_end(
+    body: str, wanted: Callable[[np.ndarray], np.ndarray], scheduler: str
+) -> None:
+    """An int may be as small, or as large, as its type says."""
+    compiled = forma.compile(
+        f"""
+        parameter M;
+        vector#1 int x[M];
+        stencil low(vector#1 int X) {{ return {body}; }}
+        stencil next(vector#1 int X) {{ return X@[1]; }}
+        return next(low(x):clamped);
+        """,
+        scheduler=scheduler,
+    )
+    x = np.array([-(2**31), -9, -1, 0, 6, 7, 8, 250, 2**31 - 1], np.int32)
+    np.testing.assert_array_equal(compiled(x), wanted(x)[[*range(1, 9), 8]])
 
 
 def stored(body: str, kind: str = "int16") -> Type:
