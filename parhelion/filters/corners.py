@@ -12,7 +12,7 @@ from parhelion.filters.kernels import derivative
 from parhelion.filters.padded import Source, values_of
 from parhelion.filters.planes import Plane, array, plane, plane_axes
 from parhelion.filters.running import Image, run
-from parhelion.filters.sums import along, both, sum_type, weighted
+from parhelion.filters.sums import along, both, float_type, sum_type, weighted
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
 from parhelion.lang.tuples import Tuple
@@ -128,7 +128,7 @@ def _harris(
     xx, xy, yy = _matrix(image, apart, block, size, border, value, "harris")
     trace = xx + yy
     found: Array = xx * yy - xy * xy - trace * trace * xx.dtype.type(k)
-    return found
+    return found.astype(float_for(image.type))
 
 
 def _min_eigenvalue(
@@ -141,7 +141,7 @@ def _min_eigenvalue(
     # Rounding may take it below 0, as it does in OpenCV.
     root = applied("sqrt", apart_by * apart_by + xy * xy)
     found: Array = (one + other) - root
-    return found
+    return found.astype(float_for(image.type))
 
 
 def _matrix(
@@ -154,7 +154,7 @@ def _matrix(
     what: str,
 ) -> tuple[Array, Array, Array]:
     """The sums of dx * dx, dx * dy and dy * dy over windows."""
-    to = float_for(image.type).to_numpy()
+    to = float_type(image.type).to_numpy()
     p = plane(image, apart, border, value, what, size // 2)
     dx, dy = [g.astype(to) for g in gradients(p, size)]
     # What OpenCV divides gradients by.

@@ -8,6 +8,7 @@ from parhelion.errors import TypeMismatchError, here
 from parhelion.filters.given import above_zero, border_name, number, whole_number
 from parhelion.filters.planes import plane_axes, saturated
 from parhelion.filters.running import Image, run
+from parhelion.filters.sums import float_type
 from parhelion.filters.whole_images import run_with
 from parhelion.filters.windows import mean_of, variance_of
 from parhelion.whole.array import Array
@@ -59,12 +60,16 @@ def _guided(
     image: Array, apart: int, radius: int, eps: float, border: str, value: float
 ) -> Array:
     plane_axes(image, "guided")
+    own = image.type
+    if own.is_float():
+        image = image.astype(float_type(own))
     window = 2 * radius + 1, 2 * radius + 1, border
     mean = mean_of(image, apart, *window, value)
     spread = variance_of(image, apart, *window, value).astype(mean.dtype)
     slope = spread / (spread + mean.dtype.type(eps))
     base = mean - slope * mean
-    return _lines(image, image, slope, base, apart, radius, border, value)
+    found = _lines(image, image, slope, base, apart, radius, border, value)
+    return found.astype(own)
 
 
 def _guided_by(
@@ -81,7 +86,8 @@ def _guided_by(
     wide, lead = image.astype("float64"), guide.astype("float64")
     mean, of_guide = [mean_of(a, 0, *window, value) for a in (wide, lead)]
     both = mean_of(wide * lead, 0, *window, value * value)
-    spread = variance_of(guide, 0, *window, value).astype("float64")
+    exact = lead if guide.type.is_float() else guide
+    spread = variance_of(exact, 0, *window, value).astype("float64")
     slope = (both - mean * of_guide) / (spread + np.float64(eps))
     base = mean - slope * of_guide
     return _lines(image, guide, slope, base, 0, radius, border, value)

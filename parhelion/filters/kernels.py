@@ -262,11 +262,14 @@ def _derivatives(
 ) -> Array:
     p = plane(image, apart, border, value, "a derivative", len(across) // 2)
     total = both(p, down, across, (len(down) // 2, len(across) // 2))
-    return saturated(total, type_of(dtype, _signed(total.type)))
+    return saturated(total, type_of(dtype, _signed(total.type, image.type)))
 
 
-def _signed(t: Type) -> Type:
-    return Int(t.width) if t.is_uint() else t
+def _signed(total: Type, own: Type) -> Type:
+    """The type of what is made of sums of pixels of a type, where none is said."""
+    if own.is_float():
+        return own
+    return Int(total.width) if total.is_uint() else total
 
 
 @cache
@@ -326,7 +329,7 @@ def _laplacian(
         total = square(p, _LAPLACIANS[size], (1, 1))
     else:
         total = _two(p, derivative(size, 2), derivative(size, 0))
-    return saturated(total, type_of(dtype, _signed(total.type)))
+    return saturated(total, type_of(dtype, _signed(total.type, image.type)))
 
 
 def _two(p: Plane, second: tuple[int, ...], smooth: tuple[int, ...]) -> Array:

@@ -12,7 +12,7 @@ from parhelion.errors import BoundsError, here
 from parhelion.filters.given import border_name, whole_number
 from parhelion.filters.planes import Plane, array, plane, plane_axes, saturated
 from parhelion.filters.running import Image, run
-from parhelion.filters.sums import weighted
+from parhelion.filters.sums import float_type, weighted
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
@@ -23,7 +23,6 @@ from parhelion.lang.var import Var
 from parhelion.types import Type, UInt
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, computed, coordinate, moved, tidy
-from parhelion.whole.promotion import float_for
 
 #: The weights along an axis, in 1/16.
 _ROW = (1, 4, 6, 4, 1)
@@ -105,7 +104,7 @@ def _exact(own: Type, most: int) -> Type:
         return UInt(16)
     if own.is_int_or_uint() and own.width <= 16:
         return Type.from_numpy(np.int32)
-    return float_for(own)
+    return float_type(own)
 
 
 def _rounded(total: Array, own: Type, bits: int) -> Array:

@@ -18,7 +18,7 @@ from parhelion.lang.expr import wrap
 from parhelion.lang.rdom import RDom
 from parhelion.types import INT32, Int, Type, UInt
 from parhelion.whole.array import Array
-from parhelion.whole.promotion import float_for
+from parhelion.whole.promotion import FLOAT32, float_for
 
 #: Kernels of more weights are a loop in the code, and not written out.
 _MOST_TERMS = 33
@@ -33,18 +33,25 @@ def whole_numbers(weights: Row) -> bool:
     return all([float(w).is_integer() for w in weights])
 
 
+def float_type(t: Type) -> Type:
+    """The float type that pixels of a type are summed in: of 32 bits at least, as sums
+    of float16 would soon be infinite."""
+    found = float_for(t)
+    return found if found.width >= 32 else FLOAT32
+
+
 def sum_type(t: Type, weights: Row) -> Type:
     """The type that the sum of pixels of a type is exact in, if there is one of at most
     32 bits, or else a float."""
     if not t.is_int_or_uint() or not whole_numbers(weights):
-        return float_for(t)
+        return float_type(t)
     low = sum([w * (int(t.lowest()) if w > 0 else int(t.highest())) for w in weights])
     high = sum([w * (int(t.highest()) if w > 0 else int(t.lowest())) for w in weights])
     for one in (UInt(16), Int(16), INT32):
         if one.can_represent(int(low)) and one.can_represent(int(high)):
             # Parts of a sum with signs wrap, but the sum does not.
             return one
-    return float_for(t)
+    return float_type(t)
 
 
 def weighted(
@@ -182,4 +189,13 @@ def _looped_square(
     return array(inline.sum(r, term)._node, p.whole)
 
 
-__all__ = ["along", "both", "square", "sum_type", "sums", "weighted", "whole_numbers"]
+__all__ = [
+    "along",
+    "both",
+    "float_type",
+    "square",
+    "sum_type",
+    "sums",
+    "weighted",
+    "whole_numbers",
+]

@@ -108,6 +108,14 @@ def _mean(
 def _variance(
     image: Array, apart: int, rows: int, columns: int, border: str, value: float
 ) -> Array:
+    found = _spread(image, apart, rows, columns, border, value)
+    return found.astype(float_for(image.type))
+
+
+def _spread(
+    image: Array, apart: int, rows: int, columns: int, border: str, value: float
+) -> Array:
+    """As `_variance`, in float32 or float64."""
     plane_axes(image, "variance")
     own, count = image.type, rows * columns
     squares = image.astype("uint16" if own is UInt(8) else "float64")
@@ -121,13 +129,18 @@ def _variance(
         return spread * np.float32(1 / count**2)
     one = first.astype("float64") * np.float64(1 / count)
     spread = second.astype("float64") * np.float64(1 / count) - one * one
-    return applied("maximum", spread, np.float64(0)).astype(float_for(own))
+    found: Array = applied("maximum", spread, np.float64(0))
+    return found
 
 
 def _std(
     image: Array, apart: int, rows: int, columns: int, border: str, value: float
 ) -> Array:
-    return applied("sqrt", _variance(image, apart, rows, columns, border, value))
+    spread = _spread(image, apart, rows, columns, border, value)
+    if image.type.width > 16 or image.type.is_int_or_uint():
+        # The root of a variance that is rounded, as `variance` returns it.
+        spread = spread.astype(float_for(image.type))
+    return applied("sqrt", spread).astype(float_for(image.type))
 
 
 #: What filters are made of that have means and variances of their own.
