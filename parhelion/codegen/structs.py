@@ -14,8 +14,15 @@ C_STRUCTS = """\
 #ifndef HALIDE_HALIDERUNTIME_H
 #ifndef PARHELION_STRUCTS
 #define PARHELION_STRUCTS
+enum halide_type_code_t {
+    halide_type_int,
+    halide_type_uint,
+    halide_type_float,
+    halide_type_handle, // a pointer
+    halide_type_bfloat,
+};
 struct halide_type_t {
-    uint8_t code;   // 0: signed, 1: unsigned, 2: float, 3: pointer, 4: bfloat
+    uint8_t code;   // one of halide_type_code_t
     uint8_t bits;
     uint16_t lanes; // 1
 };

@@ -29,6 +29,12 @@ def test_the_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     written = sorted(p.name for p in tmp_path.iterdir())
     names = ["bright.a", "bright.h", "bright_arm.h", "bright_arm.o"]
     assert written == [*names, "twice.h", "twice.o"]
+    # The program in C++.
+    (source,) = re.findall(r"```cpp\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (tmp_path / "main.cpp").write_text(source)
+    made = HOST.run(tmp_path / "main.cpp", [tmp_path / "bright.a"], tmp_path, [])
+    assert (made.returncode, made.stdout) == (0, "1500 1500\n"), made.stderr
+    assert made.stderr.strip() in PAGE.read_text()
     # The program in C that keeps buffers on the device.
     (source,) = re.findall(
         r"```c\n(#include <stdio.h>.*?)```", PAGE.read_text(), re.DOTALL
