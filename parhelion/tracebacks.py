@@ -88,11 +88,13 @@ def _users(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _is_between(name: str) -> bool:
-    """Whether a file is of Python or NumPy: what this package calls."""
+    """Whether a file is of Python, NumPy or lark: what this package calls."""
     if name.startswith(GENERATED):
         return True
     packages = ("site-packages" in name) or ("dist-packages" in name)
-    return name.startswith(_PYTHON) and not packages or f"{os.sep}numpy{os.sep}" in name
+    if packages or not name.startswith(_PYTHON):
+        return any([f"{os.sep}{one}{os.sep}" in name for one in ("numpy", "lark")])
+    return True
 
 
 def ending(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -214,8 +214,14 @@ def _number(one: Parameter, value: object) -> Number:
             f"the parameter '{one.name}' is a number, {one.type}, not {value!r:.60}"
         )
     if one.type.is_float:
-        if math.isfinite(value) and math.isinf(round_float(value, one.type.pixel)):
-            raise one.span.error(f"{value!r} is too large for '{one.name}', {one.type}")
+        try:
+            rounded = round_float(float(value), one.type.pixel)
+        except OverflowError:  # of an int that no double holds
+            rounded = math.inf
+        if math.isinf(rounded) and abs(value) != math.inf:
+            raise one.span.error(
+                f"{value!r:.60} is too large for '{one.name}', {one.type}"
+            )
         return float(value)
     if value != int(value) if math.isfinite(value) else True:
         raise one.span.error(

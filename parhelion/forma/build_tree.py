@@ -200,7 +200,12 @@ class Builder:
             if len(token) > 10 or int(token) > LARGEST_INT:
                 raise span.error(
                     f"the integer {_short(token)} is larger than any int",
-                    hint=f"write at most {LARGEST_INT}, or a double: 1e10d",
+                    hint=f"write at most {LARGEST_INT}, or a double: 1e10d"
+                    + (
+                        f"; the least int is -{LARGEST_INT} - 1"
+                        if token.lstrip("0") == str(LARGEST_INT + 1)
+                        else ""
+                    ),
                 )
             return T.Number(span, int(token), "int")
         kind = "double" if token[-1] in "dD" else "float"

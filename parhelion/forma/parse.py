@@ -22,7 +22,8 @@ def parse(text: str, file: str = "<forma>") -> T.Program:
     """
     if not isinstance(text, str):
         raise _no_program(text)
-    source = Source(text, file)
+    # The mark that editors of Windows put before a text in UTF-8 is none of it.
+    source = Source(text.removeprefix("\ufeff"), file)
     if len(text) > LONGEST:
         raise Span(source, 0, 1).error(
             f"the program has {len(text)} characters, and at most {LONGEST} are read",

@@ -8,6 +8,7 @@ import numpy as np
 
 from parhelion.errors import InvalidBufferError, TypeMismatchError, here
 from parhelion.ir.bindings import Bindings
+from parhelion.ir.names import shown_names
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.runtime.layout import Array, Layout, overlap
@@ -95,9 +96,11 @@ def check_apart(
     for k, one in enumerate(layouts):
         for j, other in enumerate(layouts[:k]):
             if overlap(one, other) and _share(given[j]._grid(), given[k]._grid()):
+                names = shown_names([syms[j].name, syms[k].name])
+                first, second = [names[syms[n].name] for n in (j, k)]
                 raise InvalidBufferError(
-                    f"the buffers for {syms[j].name!r} and {syms[k].name!r} share"
-                    " pixels: what is computed for one would be written over",
+                    f"the buffers for {first!r} and {second!r} share pixels: what is"
+                    " computed for one would be written over",
                     at=here(),
                     hint="give each output an array of its own",
                 )

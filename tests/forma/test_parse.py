@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from parhelion import forma
 from parhelion.errors import FormaError, HalideError, Site
 from parhelion.forma import tree as T
 from parhelion.forma.parse import LONGEST, parse, parse_file
@@ -390,3 +391,23 @@ def test_threads_parse_side_by_side() -> None:
     assert all(
         one.span.source.text == text for one, text in zip(found, texts, strict=True)
     )
+
+
+def test_a_mark_of_the_byte_order_is_skipped(tmp_path: Path) -> None:
+    """Editors of Windows write one; a text that Python has read may begin with it."""
+    text = "parameter M; vector#1 int x[M]; return x;"
+    (tmp_path / "marked.forma").write_text(text, encoding="utf-8-sig")
+    trees = [parse(text), parse("\ufeff" + text)]
+    trees.append(parse_file(tmp_path / "marked.forma"))
+    assert len({repr(tree) for tree in trees}) == 1
+
+
+def test_the_least_int_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARHELION_TRACEBACK", "")
+    text = "parameter M; vector#1 int x[M]; stencil f(vector#1 int X) { return X%s; }"
+    with pytest.raises(FormaError, match="the least int is -2147483647 - 1") as caught:
+        forma.compile(text % " + -2147483648")
+    assert caught.traceback[-1].path == Path(__file__)
+    parse(text % " + (-2147483647 - 1)" + " return f(x);")
+    with pytest.raises(FormaError, match="or a double: 1e10d$"):
+        parse(text % " + 2147483649")

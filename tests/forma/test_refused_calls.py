@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parhelion import forma
-from parhelion.errors import FormaError, TypeMismatchError
+from parhelion.errors import FormaError, InvalidBufferError, TypeMismatchError
 from tests.forma.listings import CROP
 from tests.forma.test_calls import IMAGE, MIXED, SHIFT, SWAP
 
@@ -208,3 +208,28 @@ def test_what_is_no_program(name: str, given: Any) -> None:
 def test_a_text_without_a_semicolon_is_no_path(text: str) -> None:
     with pytest.raises(FormaError):
         forma.compile(text)
+
+
+def test_an_int_that_no_double_holds() -> None:
+    compiled = forma.compile(
+        """
+        parameter M;
+        parameter double d;
+        vector#1 int x[M];
+        stencil f(vector#1 int X) { return X * d; }
+        return f(x);
+        """
+    )
+    with pytest.raises(FormaError, match="is too large for 'd', double"):
+        compiled(np.arange(3, dtype=np.int32), d=10**400)
+    assert compiled(np.ones(1, np.int32), d=float("inf"))[0] == np.inf
+
+
+def test_outputs_that_share_an_array_have_their_names() -> None:
+    same = np.zeros(3, np.int32)
+    stencil = "stencil f(vector#1 int X) { return X + 1; }"
+    compiled = forma.compile(
+        f"parameter M; vector#1 int x[M]; {stencil} return f(x), x;"
+    )
+    with pytest.raises(InvalidBufferError, match="'f' and 'x' share pixels"):
+        compiled(np.arange(3, dtype=np.int32), out=[same, same])
