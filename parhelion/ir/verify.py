@@ -24,6 +24,7 @@ from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import brief, text
+from parhelion.ir.verified import Used, Verified
 from parhelion.ir.verify_kernels import verify_kernels
 from parhelion.types import INT32, Type
 
@@ -46,14 +47,20 @@ _SHAPED = (Form.SHAPED, Form.CHECKED, Form.FINAL)
 
 
 def verify(
-    s: Stmt, stage: Form = Form.NESTS, *, free: Collection[Var] = (), after: str = ""
+    s: Stmt,
+    stage: Form = Form.NESTS,
+    *,
+    free: Collection[Var] = (),
+    after: str = "",
+    verified: Verified | None = None,
 ) -> None:
     """Raises InternalError where `s` is not a well-formed program of this form.
 
     Vars of parameters and of the caller's buffers are free by nature; `free` names
-    others. `after` is the pass to blame in the message.
+    others. `after` is the pass to blame in the message. `verified` remembers
+    expressions from one pass of a lowering to the next.
     """
-    _Checker(stage, after).program(s, free)
+    _Checker(stage, after, verified).program(s, free)
 
 
 def verify_expressions(
@@ -75,14 +82,18 @@ _REDUCTIONS = ("add", "mul", "min", "max", "and", "or")
 
 
 class _Checker:
-    def __init__(self, form: Form, after: str) -> None:
+    def __init__(
+        self, form: Form, after: str, verified: Verified | None = None
+    ) -> None:
         self.form = form
         self.after = after
+        self.verified = verified or Verified()
+        #: What the checks of nodes ask of a form.
+        self.kind = (form in _NESTS, form is Form.FINAL)
         self.vars: set[Var] = set()
         self.buffers: set[BufferSym] = set()
         self.funcs: set[Function] = set()
         self.thunks: set[BufferSym] = set()
-        self.seen: set[Expr] = set()
         self.around: list[Stmt] = []
         #: Whether Funcs may be called that have no storage here.
         self.defined = False
@@ -348,16 +359,23 @@ class _Checker:
             self.fail(f"a condition of type {e.type}", e)
 
     def buffer(self, b: BufferSym, n: Node) -> None:
-        if self.form is Form.UNFORKED:
-            return
-        if b.role == "internal" and b not in self.buffers:
+        if not self.is_there(b):
             self.fail(f"{b.name} is used outside of its allocation", n)
 
     def funcs_allowed(self, f: Function, n: Node) -> None:
         if self.form not in _NESTS:
             self.fail(f"{f.name} as a Func in a flat program", n)
-        if f not in self.funcs and not self.defined and not f.buffers:
+        if not self.is_there(f):
             self.fail(f"{f.name} is used outside of its Realize", n)
+
+    def is_there(self, used: Used) -> bool:
+        """Whether a buffer or a Func may be used."""
+        if isinstance(used, Function):
+            realized = used in self.funcs or self.defined or bool(used.buffers)
+            return realized and self.form in _NESTS
+        if self.form is Form.UNFORKED:
+            return True
+        return used.role != "internal" or used in self.buffers
 
     def dimensions(self, f: Function, given: int, n: Node) -> None:
         if given != f.dimensions:
@@ -391,25 +409,25 @@ class _Checker:
                 self.fail(f"the Var {v.name!r} is used outside of its scope", e)
         if strings and type(e) is E.StringImm:
             return
-        for n in nodes(e):
-            assert isinstance(n, Expr)
-            if type(n) in (E.Load, E.FuncCall):
-                # These depend on the scope; the rest on the node alone.
-                self.used(n)
-            if n in self.seen:
-                continue
-            self.seen.add(n)
-            handler = _EXPR.get(type(n))
-            if handler is not None:
-                handler(self, n)
-            elif type(n) in E.BINARY:
-                self.binary(n)
+        for used in self.verified.uses(e, self.kind, self.node):
+            if not self.is_there(used):
+                self.blame(e)
 
-    def used(self, n: Expr) -> None:
-        if type(n) is E.Load:
-            self.buffer(n.buffer, n)
-        elif type(n) is E.FuncCall:
-            self.funcs_allowed(n.func, n)
+    def node(self, n: Expr) -> None:
+        """What depends on a node alone, and on what programs may still contain."""
+        handler = _EXPR.get(type(n))
+        if handler is not None:
+            handler(self, n)
+        elif type(n) in E.BINARY:
+            self.binary(n)
+
+    def blame(self, e: Expr) -> None:
+        """Names the node of an expression that uses what is not there."""
+        for n in nodes(e):
+            if type(n) is E.Load:
+                self.buffer(n.buffer, n)
+            elif type(n) is E.FuncCall:
+                self.funcs_allowed(n.func, n)
 
     def binary(self, n: Expr) -> None:
         a, b = n.a.type, n.b.type  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from parhelion.ir.promises import Assumptions
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target
+from parhelion.ir.verified import Verified
 from parhelion.ir.verify import Form, verify
 from parhelion.lower import front
 from parhelion.lower.allocate import place_allocations
@@ -479,8 +480,10 @@ def _passed(
     trace: Trace | None,
     form: Form = Form.UNFORKED,
     vectors: bool = True,
+    verified: Verified | None = None,
 ) -> Stmt:
     """What passes make of a program of some form. vectors: see `LowerOptions`."""
+    verified = verified or Verified()
     for step in passes:
         progress.step(step.name)
         start = time.perf_counter()
@@ -490,7 +493,7 @@ def _passed(
         if _verifying():
             final = step.leaves is Form.FINAL and not vectors
             form = form if final else step.leaves or form
-            verify(body, form, after=step.name)
+            verify(body, form, after=step.name, verified=verified)
     return body
 
 
@@ -507,8 +510,9 @@ def _lower(
     if trace is not None:
         trace.steps.append(("loop_nests", way_in.body, time.perf_counter() - start))
         trace.origins = made.origins
+    verified = Verified()
     if _verifying():
-        verify(way_in.body, Form.UNFORKED, after="build_nests")
+        verify(way_in.body, Form.UNFORKED, after="build_nests", verified=verified)
     profiled = _numbered(program) if options.profile else {}
     context = Context(
         options,
@@ -525,7 +529,14 @@ def _lower(
         name,
         spec.outputs,
         way_in.args,
-        _passed(passes, way_in.body, context, trace, vectors=options.vectors),
+        _passed(
+            passes,
+            way_in.body,
+            context,
+            trace,
+            vectors=options.vectors,
+            verified=verified,
+        ),
         way_in.required,
         way_in.written,
         assumptions=spec.assumptions,
