@@ -35,6 +35,7 @@ limits are the processor's (`ir.tuning`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from functools import cached_property
 
 from parhelion.analysis.linear import difference
 from parhelion.analysis.monotonic import slope
@@ -128,10 +129,14 @@ class _Streams(Rewriter):
         super().__init__()
         self.line_in_register = register_bytes >= tuning.line
         self.tuning = tuning
-        #: The outputs with several definitions, and what is read elsewhere than in the
-        #: loops that store to it.
+        self.program = s
+        #: The outputs with several definitions.
         self.updated = updated
-        self.read = _read_elsewhere(s)
+
+    @cached_property
+    def read(self) -> set[BufferSym]:
+        """The outputs that are read elsewhere than in the loops that store to them."""
+        return _read_elsewhere(self.program)
 
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
@@ -164,16 +169,17 @@ class _Streams(Rewriter):
         body = straight(n.body)
         if not all(isinstance(i, LetStmt | Store) for i in body):
             return None
-        env: dict[Var, Expr] = {}
         stores: list[tuple[Store, Ramp]] = []
+        for item in body:
+            if isinstance(item, Store) and self._may_stream(item):
+                assert isinstance(item.index, Ramp)
+                stores.append((item, item.index))
+        if not stores or any(self._rereads(n, body, s.buffer) for s, _ in stores):
+            return None
+        env: dict[Var, Expr] = {}
         for item in body:
             if isinstance(item, LetStmt):
                 env[item.var] = substitute(item.value, env)
-            elif isinstance(item, Store) and self._may_stream(item):
-                assert isinstance(item.index, Ramp)
-                stores.append((item, item.index))
-        if any(self._rereads(n, body, s.buffer) for s, _ in stores):
-            return None
         starts: list[Load] = []
         for s, index in stores:
             start = self._start(s, index, n, env, starts)
@@ -217,13 +223,13 @@ class _Streams(Rewriter):
         size = s.value.type.count * b.type.bytes()
         return (
             b.role == "output"
-            and b not in self.read
             and b not in self.updated
             and (s.predicate is None or is_true(s.predicate))
             and isinstance(s.index, Ramp)
             and const_int(s.index.stride) == 1
             and (size in (16, 32) or size % line == 0)
             and vector_work(s) * line // size <= most
+            and b not in self.read
         )
 
     def _start(
@@ -264,27 +270,34 @@ class _Streams(Rewriter):
 
 
 def _read_elsewhere(s: Stmt) -> set[BufferSym]:
-    """What is read outside of the innermost loops that store to it, and of iterations
-    of theirs that stand before them."""
+    """The outputs that are read outside of the innermost loops that store to them, and
+    of iterations of theirs that stand before them."""
+    every = list(nodes(s))
+    loads = [n for n in every if isinstance(n, Load) and n.buffer.role == "output"]
+    if not loads:
+        return set()
     inside: dict[BufferSym, set[Load]] = {}
-    for n in nodes(s):
+    for n in every:
         if isinstance(n, Block):
             items = [i for i in n.items if isinstance(i, LetStmt | Store)]
             written = {i.buffer for i in items if isinstance(i, Store)}
             for kept in _loads(items):
                 if kept.buffer in written:
                     inside.setdefault(kept.buffer, set()).add(kept)
-        if not isinstance(n, For):
+        if not isinstance(n, For) or _has_loops(n.body):
             continue
         body = list(nodes(n.body))
-        if any(isinstance(i, For) for i in body):
-            continue
         stored = {i.buffer for i in body if isinstance(i, Store)}
         for load in body:
             if isinstance(load, Load) and load.buffer in stored:
                 inside.setdefault(load.buffer, set()).add(load)
-    loads = [n for n in nodes(s) if isinstance(n, Load)]
     return {n.buffer for n in loads if n not in inside.get(n.buffer, ())}
+
+
+def _has_loops(s: Stmt) -> bool:
+    if isinstance(s, For):
+        return True
+    return any([isinstance(c, Stmt) and _has_loops(c) for c in s.children()])
 
 
 def _loads(body: Iterable[Stmt]) -> list[Load]:
