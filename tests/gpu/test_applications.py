@@ -9,6 +9,7 @@ import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.auto.kernels import target
 from benchmarks.cases import ORDER, case
+from parhelion.autoschedule.kernels.facts import kernels_in
 from parhelion.ir.device import device_of
 from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import lower
@@ -26,10 +27,10 @@ def test_kernels_are_legal_and_assembled(name: str) -> None:
     pipeline = hl.Pipeline([app.output])
     params = hl.AutoschedulerParams("Mullapudi2016")
     found = pipeline.apply_autoscheduler(target(), params)
-    assert_legal(name, app.output, found, target())
     options = LowerOptions(device=device_of("sm_80"))
-    loops = kernels(lower(spec_of(app.output), name=name, options=options).body)
-    assert loops
+    body = lower(spec_of(app.output), name=name, options=options).body
+    assert_legal(name, kernels_in(body), found)
+    loops = kernels(body)
     ptx, told = assembled(*loops)
     assert "call" not in ptx
     assert len(told) == len(ARCHS) * len(loops)

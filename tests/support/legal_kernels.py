@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-import parhelion as hl
-from parhelion.autoschedule.kernels.facts import kernels_for
+from parhelion.autoschedule.kernels.facts import Kernel
 from parhelion.autoschedule.result import AutoSchedulerResults
 
 
 def assert_legal(
-    name: str, output: hl.Func, found: AutoSchedulerResults, target: hl.Target
+    name: str, made: Sequence[Kernel], found: AutoSchedulerResults
 ) -> None:
     """Fails unless the application `name`, which a scheduler has `found` a schedule
-    for, has kernels, each of which fits a device, and nothing of it is computed by the
-    CPU but what no thread can share."""
-    made = kernels_for([output._function], target)
+    for, has kernels (`made`), each of which fits a device, and nothing of it is
+    computed by the CPU but what no thread can share."""
     assert made
     for kernel in made:
         assert math.prod(kernel.threads) <= 1024, kernel

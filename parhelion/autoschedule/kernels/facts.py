@@ -41,7 +41,12 @@ def kernels_for(outputs: Sequence[Function], target: Target) -> list[Kernel]:
         check_strict(realization_order(outputs))
     variant = runner.variant({}, Options(strict(target)))
     with runner.lowered(replace(variant, device=gpu_of(target))) as lowered:
-        return [_described(*one) for one in _kernels(lowered.body, ())]
+        return kernels_in(lowered.body)
+
+
+def kernels_in(body: Stmt) -> list[Kernel]:
+    """The kernels of a lowered program in their order."""
+    return [_described(*one) for one in _kernels(body, ())]
 
 
 def _kernels(s: Stmt, around: tuple[For, ...]) -> Iterator[tuple[For, tuple[For, ...]]]:
@@ -80,4 +85,4 @@ def _storage(s: Stmt) -> Iterator[tuple[str, int]]:
             yield from _storage(c)
 
 
-__all__ = ["Kernel", "kernels_for"]
+__all__ = ["Kernel", "kernels_for", "kernels_in"]
