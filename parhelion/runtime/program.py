@@ -13,7 +13,6 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from parhelion.dataclass import dataclass
@@ -192,11 +191,13 @@ def fitted(promises: Sequence[Expr | None], layout: Layout, strides: Strides) ->
 
 @dataclass(frozen=True, slots=True)
 class CompiledPipeline:
-    """Loaded code. `lowered` has no body any more (it can be large)."""
+    """Loaded code. `lowered` has no body any more (it can be large). kept: the name of
+    the record that the persistent cache was given of it; None if it has none."""
 
     lowered: Lowered
     variant: Variant
     call: Call
+    kept: str | None = None
 
 
 def check_demands(
@@ -398,16 +399,13 @@ def build(
         target = host_target()
         key = _key(state, name, variant, target)
         record = None if key is None else records.kept(key, name, reach.outputs)
-        if record is not None:
-            source = partial(records.module_text, record.text)
-            compiled = loading.load_module(
-                record.code, name, source, target, record.helpers, entry=record.entry
-            )
+        if key is not None and record is not None:
+            compiled = record.code.loaded(name, target)
             _watch(compiled, variant, record.profiled)
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites)
             _drop_older()
-            return CompiledPipeline(record.lowered, variant, call)
+            return CompiledPipeline(record.lowered, variant, call, key.digest)
     with progress.task(f"compiling {name}"):
         return _compiled(reach, name, variant, sites, state, target, key)
 
@@ -514,9 +512,11 @@ def _compiled(
     compiled = loading.compile_module(text, name, target, emitted.imports)
     profiled = emitted.profiled
     _watch(compiled, variant, profiled)
+    kept = None
     if key is not None and not emitted.imports and rules.given == warned:
         with suppress(records.NotRecordable):
-            kept = records.pack(lowered, failures, compiled, text, key, profiled)
-            cache.store(key.digest, kept)
+            made = records.pack(lowered, failures, compiled, text, key, profiled)
+            cache.store(key.digest, made)
+            kept = key.digest
     call = Call(compiled, lowered.args, failures, sites)
-    return CompiledPipeline(lowered, variant, call)
+    return CompiledPipeline(lowered, variant, call, kept)

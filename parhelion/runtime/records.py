@@ -1,9 +1,10 @@
 """Compiled programs as bytes: what the persistent cache keeps of one.
 
-The machine code goes as it is; of the rest (arguments, regions, what failures mean)
-images and Params are told by their number in the program's key (`keys.Key.symbols`),
-so that they are found again among the symbols of the program that asks. The names that
-messages mention are replaced by those of that program, which may be others.
+The machine code goes as it is, with what has to be known to load it (`Code`), which can
+be read by itself. Of the rest (arguments, regions, what failures mean) images and
+Params are told by their number in the program's key (`keys.Key.symbols`), so that they
+are found again among the symbols of the program that asks. The names that messages
+mention are replaced by those of that program, which may be others.
 """
 
 from __future__ import annotations
@@ -13,49 +14,83 @@ import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.dataclass import dataclass
-from parhelion.ir import expr as E
 from parhelion.ir.deep import run_deep
-from parhelion.ir.expr import Expr, StringImm, Var
+from parhelion.ir.expr import Expr, StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
 from parhelion.ir.stmt import NOP, Assert
-from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target
 from parhelion.runtime import cache
+from parhelion.runtime.expr_records import (
+    ExprReader,
+    ExprWriter,
+    NotRecordable,
+    type_numbers,
+    type_of,
+)
 from parhelion.runtime.helpers import is_known
 from parhelion.runtime.jit import is_object
-from parhelion.runtime.loading import Compiled
-from parhelion.schedule.keys import Key, Symbol, findable
-from parhelion.types import Handle, Type, TypeCode
+from parhelion.runtime.loading import Compiled, load_module
+from parhelion.schedule.keys import Key, findable
+from parhelion.types import Handle, Type
 
-_HEAD = struct.Struct("<QQ")
-_DIMS = ("min", "extent", "stride")
-
+#: The sizes of the head, of what the code means, and of the code.
+_HEAD = struct.Struct("<QQQ")
 
 #: What may be names in a text, joined by dots. What is called, as ``dim`` is in
 #: ``im.dim(0)``, is not.
 _NAMES = re.compile(r"[A-Za-z0-9_$]+(?:\.[A-Za-z0-9_$]+)*(?![A-Za-z0-9_$]*\()")
 
 
-class NotRecordable(Exception):
-    """The error that a program mentions a symbol which its key does not contain."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An argument of compiled code. dimensions: of an image; None of a number."""
+
+    kind: ArgKind
+    type: Type
+    dimensions: int | None
+
+    @staticmethod
+    def of(one: Argument) -> Taken:
+        s = one.symbol
+        dims = len(s.dims) if isinstance(s, BufferSym) else None
+        return Taken(one.kind, s.type, dims)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An object file. entry: its function. takes: the arguments of that. helpers: what
+    it calls of the run time. text: the LLVM module that it was made of, compressed (see
+    `module_text`)."""
+
+    entry: str
+    takes: tuple[Taken, ...]
+    helpers: frozenset[str]
+    code: bytes
+    text: bytes
+
+    def loaded(self, name: str, target: Target) -> Compiled:
+        """The code loaded into this process, which `target` describes, by the name of
+        its pipeline."""
+        source = partial(module_text, self.text)
+        return load_module(
+            *(self.code, name, source, target, self.helpers), entry=self.entry
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """lowered: without its body. code: an object file. entry: its function. helpers:
-    what it calls of the run time. text: the LLVM module that it was made of, compressed
-    (see `module_text`). profiled: see `module.Emitted`."""
+    """lowered: without its body. profiled: see `module.Emitted`."""
 
     lowered: Lowered
     failures: tuple[FailureSite, ...]
-    entry: str
-    helpers: frozenset[str]
-    code: bytes
-    text: bytes
+    code: Code
     profiled: tuple[tuple[str, int], ...]
 
 
@@ -81,17 +116,21 @@ def _pack(
     profiled: Sequence[tuple[str, int]],
 ) -> bytes:
     writer = _Writer(key.symbols)
-    told = {
+    taken = [Taken.of(a) for a in lowered.args]
+    first = {
         "entry": f"{lowered.name}_argv",
-        "names": key.names,
+        "takes": [(t.kind.value, type_numbers(t.type), t.dimensions) for t in taken],
         "helpers": sorted(compiled.helpers),
+    }
+    told = {
+        "names": key.names,
         "args": [(a.kind.value, writer.symbol(a.symbol)) for a in lowered.args],
         "required": writer.regions(lowered.required),
         "written": writer.regions(lowered.written),
         "strict_float": lowered.strict_float,
         "index64": lowered.index64,
         "failures": [
-            (f.code, [a if isinstance(a, str) else _numbers(a) for a in f.args])
+            (f.code, [a if isinstance(a, str) else type_numbers(a) for a in f.args])
             for f in failures
         ],
         "bounds": [writer.expr(e) for e in lowered.bounds],
@@ -102,10 +141,13 @@ def _pack(
         "profiled": [list(told) for told in profiled],
         "nodes": writer.nodes,
     }
-    head, code = json.dumps(told).encode(), compiled.object_code
-    return (
-        _HEAD.pack(len(head), len(code)) + head + code + zlib.compress(text.encode(), 1)
+    parts = (
+        json.dumps(first).encode(),
+        json.dumps(told).encode(),
+        compiled.object_code,
     )
+    sizes = _HEAD.pack(*[len(part) for part in parts])
+    return b"".join((sizes, *parts, zlib.compress(text.encode(), 1)))
 
 
 def kept(key: Key, name: str, outputs: tuple[Function, ...]) -> Record | None:
@@ -116,23 +158,53 @@ def kept(key: Key, name: str, outputs: tuple[Function, ...]) -> Record | None:
         return None
     try:
         return unpack(raw, key, name, outputs)
-    except _NO_RECORD:
+    except NO_RECORD:
         cache.discard(key.digest)
         return None
 
 
+def kept_code(digest: str) -> Code | None:
+    """The code of the program that the cache has under a digest; None if there is
+    none, or what there is is no program."""
+    raw = cache.load(digest)
+    if raw is None:
+        return None
+    try:
+        return _code_of(raw)
+    except NO_RECORD:
+        cache.discard(digest)
+        return None
+
+
 #: What reading something else raises: the digests hold, but nobody knows who wrote it.
-_NO_RECORD = (
+NO_RECORD = (
     *(struct.error, ValueError, LookupError, TypeError, AttributeError),
     *(AssertionError, RecursionError),
 )
 
 
+def _code_of(raw: bytes) -> Code:
+    """The code of a record. Raises what `NO_RECORD` lists."""
+    head, meaning, size = _HEAD.unpack_from(raw)
+    start = _HEAD.size + head
+    first = json.loads(raw[_HEAD.size : start])
+    begin = start + meaning
+    end = begin + size
+    if end > len(raw) or not is_object(raw[begin:end]):
+        raise ValueError("there is no object file")
+    entry, helpers = first["entry"], frozenset(first["helpers"])
+    if not isinstance(entry, str) or not all(map(is_known, helpers)):
+        raise ValueError("it calls what the run time does not have")
+    takes = [Taken(ArgKind(k), type_of(t), dims) for k, t, dims in first["takes"]]
+    return Code(entry, tuple(takes), helpers, raw[begin:end], raw[end:])
+
+
 def unpack(raw: bytes, key: Key, name: str, outputs: tuple[Function, ...]) -> Record:
     """The program of these bytes, for outputs that have this key."""
-    head_size, code_size = _HEAD.unpack_from(raw)
-    start = _HEAD.size + head_size
-    told = json.loads(raw[_HEAD.size : start])
+    code = _code_of(raw)
+    head, meaning, _ = _HEAD.unpack_from(raw)
+    start = _HEAD.size + head
+    told = json.loads(raw[start : start + meaning])
     symbols = key.symbols
     names = _Names(told["names"], key.names)
     reader = _Reader(told["nodes"], symbols)
@@ -162,19 +234,13 @@ def unpack(raw: bytes, key: Key, name: str, outputs: tuple[Function, ...]) -> Re
     failures = tuple(
         [
             FailureSite(
-                code, tuple([a if isinstance(a, str) else _type(a) for a in args_of])
+                code, tuple([a if isinstance(a, str) else type_of(a) for a in args_of])
             )
             for code, args_of in names.of_failures(told["failures"])
         ]
     )
-    end = start + code_size
-    if end > len(raw) or not is_object(raw[start:end]):
-        raise ValueError("there is no object file")
     profiled = tuple([(names.of(who), stack) for who, stack in told["profiled"]])
-    helpers, code = frozenset(told["helpers"]), raw[start:end]
-    if not all(map(is_known, helpers)):
-        raise ValueError("it calls what the run time does not have")
-    return Record(lowered, failures, told["entry"], helpers, code, raw[end:], profiled)
+    return Record(lowered, failures, code, profiled)
 
 
 class _Names:
@@ -231,28 +297,8 @@ def module_text(compressed: bytes) -> str:
     return zlib.decompress(compressed).decode()
 
 
-def _numbers(t: Type) -> list[int]:
-    return [int(t.kind), t.width, t.count]
-
-
-def _type(numbers: Sequence[int]) -> Type:
-    code, width, count = numbers
-    return Type(TypeCode(code), width, count)
-
-
-class _Writer:
-    """Expressions as a list of nodes, children before parents."""
-
-    def __init__(self, symbols: Sequence[Symbol]) -> None:
-        self._numbers = {id(s): i for i, s in enumerate(symbols)}
-        self._known: dict[Expr, int] = {}
-        self.nodes: list[list[Any]] = []
-
-    def symbol(self, s: Symbol) -> int:
-        found = self._numbers.get(id(s))
-        if found is None:
-            raise NotRecordable(s.name)
-        return found
+class _Writer(ExprWriter):
+    """What a program is made of besides its code."""
 
     def regions(
         self, found: Mapping[BufferSym, Sequence[Region]]
@@ -266,99 +312,35 @@ class _Writer:
         """An argument of a check: a text, or the place of an expression."""
         return e.value if isinstance(e, StringImm) else self.expr(e)
 
-    def expr(self, e: Expr) -> int:
-        """The place of an expression in the list."""
-        found = self._known.get(e)
-        if found is None:
-            made = self._node(e)
-            found = self._known[e] = len(self.nodes)
-            self.nodes.append(made)
-        return found
 
-    def _node(self, e: Expr) -> list[Any]:
-        if isinstance(e, Var):
-            return self._var(e)
-        fields = [self._field(getattr(e, name)) for name in e.FIELDS]
-        return [type(e).__name__, *fields]
-
-    def _var(self, v: Var) -> list[Any]:
-        origin = v.origin
-        if isinstance(origin, ParamSym):
-            return ["Param", self.symbol(origin)]
-        if isinstance(origin, tuple) and origin[1] in _DIMS:
-            owner, what, d = origin
-            return ["Dim", self.symbol(owner), what, d]
-        raise NotRecordable(v.name)
-
-    def _field(self, value: object) -> Any:
-        if isinstance(value, Expr):
-            return {"e": self.expr(value)}
-        if isinstance(value, Type):
-            return {"t": _numbers(value)}
-        if isinstance(value, BufferSym):
-            return {"b": self.symbol(value)}
-        if isinstance(value, tuple):
-            return [self._field(v) for v in value]
-        if value is None or isinstance(value, int | str):
-            return value
-        raise NotRecordable(type(value).__name__)
-
-
-class _Reader:
-    """The expressions of such a list."""
-
-    def __init__(
-        self, nodes: Sequence[Sequence[Any]], symbols: Sequence[Symbol]
-    ) -> None:
-        self._symbols = symbols
-        self._made: list[Expr] = []
-        for kind, *fields in nodes:
-            self._made.append(self._node(kind, fields))
+class _Reader(ExprReader):
+    """The same of such a list."""
 
     def regions(
         self, told: Sequence[tuple[int, Sequence[tuple[int, int]]]]
     ) -> dict[BufferSym, tuple[Region, ...]]:
         found: dict[BufferSym, tuple[Region, ...]] = {}
         for number, pairs in told:
-            b = self._symbols[number]
+            b = self.symbols[number]
             assert isinstance(b, BufferSym)
-            found[b] = tuple(
-                [Region(self._made[lo], self._made[hi]) for lo, hi in pairs]
-            )
+            found[b] = tuple([Region(self.expr(lo), self.expr(hi)) for lo, hi in pairs])
         return found
 
-    def expr(self, place: int) -> Expr:
-        return self._made[place]
-
     def told(self, found: str | int) -> Expr:
-        if isinstance(found, str):
-            return StringImm(Handle(), found)
-        return self._made[found]
-
-    def _node(self, kind: str, fields: Sequence[Any]) -> Expr:
-        if kind == "Param":
-            p = self._symbols[fields[0]]
-            assert isinstance(p, ParamSym)
-            return p.var
-        if kind == "Dim":
-            b = self._symbols[fields[0]]
-            assert isinstance(b, BufferSym)
-            found = getattr(b.dims[fields[2]], fields[1])
-            assert isinstance(found, Var)
-            return found
-        made = getattr(E, kind)(*[self._field(f) for f in fields])
-        assert isinstance(made, Expr)
-        return made
-
-    def _field(self, told: Any) -> Any:
-        if isinstance(told, dict):
-            (what, value), *_ = told.items()
-            if what == "e":
-                return self._made[value]
-            return _type(value) if what == "t" else self._symbols[value]
-        if isinstance(told, list):
-            return tuple([self._field(one) for one in told])
-        return told
+        return (
+            StringImm(Handle(), found) if isinstance(found, str) else self.expr(found)
+        )
 
 
-__all__ = ["NotRecordable", "Record", "kept", "module_text", "pack", "unpack"]
+__all__ = [
+    "NO_RECORD",
+    "Code",
+    "NotRecordable",
+    "Record",
+    "Taken",
+    "kept",
+    "kept_code",
+    "module_text",
+    "pack",
+    "unpack",
+]
