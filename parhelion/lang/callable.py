@@ -7,8 +7,6 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from parhelion.errors import (
     BoundsError,
     DefinitionError,
@@ -22,7 +20,8 @@ from parhelion.ir.names import shown_names
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.given import Number, check_image, check_output
+from parhelion.lang.given import Number, check_image
+from parhelion.lang.given_images import MOST_REMEMBERED, GivenImage, remember
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.judging import judge
 from parhelion.lang.param import Param, checked_value
@@ -30,7 +29,7 @@ from parhelion.lang.pickling import Written, check_unchanged
 from parhelion.lang.runner import Runner
 from parhelion.runtime.call import Call
 from parhelion.runtime.foreign import KeptPixelsError
-from parhelion.runtime.layout import Array, Layout, address, overlap
+from parhelion.runtime.layout import Layout, overlap
 from parhelion.runtime.program import PLAIN, Options, Variant
 from parhelion.tracebacks import ends_itself, leave
 from parhelion.types import Type
@@ -127,73 +126,6 @@ def symbols_of(arguments: Sequence[ArgumentLike]) -> list[BufferSym | ParamSym]:
     return [_symbol(a) for a in arguments]
 
 
-class _Image:
-    """Converts what is given for one image or output to a layout, checked.
-
-    What was given before is remembered, so that calls with the same arrays cost little:
-    `shapes` by type and strides, `known` by the address as well.
-    """
-
-    __slots__ = ("check", "good", "known", "name", "shapes", "sym")
-
-    def __init__(self, sym: BufferSym, output: bool, name: str) -> None:
-        self.sym, self.name = sym, name
-        self.check = check_output if output else check_image
-        self.good: Layout | None = None
-        self.known: dict[tuple[object, ...], Layout] = {}
-        self.shapes: dict[tuple[object, ...], Layout] = {}
-
-    def __call__(self, given: object) -> Layout:
-        if type(given) is np.ndarray:
-            key = (
-                address(given),
-                given.dtype,
-                given.shape,
-                given.strides,
-                given.flags.writeable,
-            )
-            return self.known.get(key) or self._array(given, key)
-        buffer = given if isinstance(given, Buffer) else Buffer(given)
-        layout = buffer._lay
-        if layout is None and not buffer.defined():
-            raise InvalidBufferError(
-                f"the argument {self.name!r} of the Callable has no pixels: it is"
-                f" {given!r}",
-                at=here(),
-            )
-        if layout is None or layout is not self.good:
-            layout = self.check(self.sym, buffer, self.name)
-            # One with a copy would keep the image.
-            self.good = layout if layout.copy is None else None
-        return layout
-
-    def _array(self, given: Array, key: tuple[object, ...]) -> Layout:
-        """The layout of an array that has not been given before."""
-        shape = key[1:]
-        found = self.shapes.get(shape)
-        if found is None or self.sym.host_alignment:
-            found = self.check(self.sym, Buffer(given), self.name)
-            _remember(self.shapes, shape, found)
-        else:
-            host = key[0]
-            assert isinstance(host, int)
-            found = found.moved(host)
-        _remember(self.known, key, found)
-        return found
-
-
-#: For how many arrays their layouts are remembered.
-_MAX_REMEMBERED = 64
-
-
-def _remember(
-    memory: dict[tuple[object, ...], Layout], key: tuple[object, ...], found: Layout
-) -> None:
-    if len(memory) >= _MAX_REMEMBERED:
-        memory.clear()
-    memory[key] = found
-
-
 class Callable:
     """A pipeline compiled as a Python function: ``c(image, gain, output)``.
 
@@ -244,11 +176,11 @@ class Callable:
             profile=options.profile,
             device=runner.device,
         )
-        program = runner.program(plain)
-        places, self._bound = self._planned(program.lowered.args)
-        self._call = program.call.rearranged(places)
+        self._usual = program = runner.program(plain)
+        self._places, self._bound = self._planned(program.lowered.args)
+        self._call = program.call.rearranged(self._places)
         self._images = [
-            (i, _Image(s, i >= self._inputs, self._names[i]))
+            (i, GivenImage(s, i >= self._inputs, self._names[i]))
             for i, s in enumerate(self._symbols)
             if isinstance(s, BufferSym)
         ]
@@ -329,7 +261,7 @@ class Callable:
                 if not self._is_plain(layouts):
                     self._run_specially(args, together)
                     return 0
-                if len(self._settled) >= _MAX_REMEMBERED:
+                if len(self._settled) >= MOST_REMEMBERED:
                     self._settled.clear()
                 self._settled.add(together)
             if self._bools:
@@ -457,9 +389,8 @@ class Callable:
         expected = runner.values(program, given, scalars)
         fits = dict(zip(symbols, expected, strict=True))
         fitting = [fits.get(s, layout) for s, layout in given.items()]
-        if len(self._others) >= _MAX_REMEMBERED:
-            self._others.clear()
-        self._others[layouts] = program.call.rearranged(places), fitting
+        call = program.call.rearranged(places)
+        remember(self._others, layouts, (call, fitting))
 
 
 def _unpickled(written: Written, options: Options, names: Sequence[str]) -> Callable:
