@@ -15,12 +15,12 @@ import numpy as np
 from parhelion.dataclass import dataclass
 from parhelion.errors import FormaError
 from parhelion.forma.arrays import Domain, Given, given
+from parhelion.forma.interface import Interface
 from parhelion.forma.sizes import Size, size_text, value_of
 from parhelion.forma.spans import Span
-from parhelion.forma.stages import Graph, Input, Parameter
+from parhelion.forma.stages import Input, Parameter
 from parhelion.forma.types import Element, Scalar
 from parhelion.ir.expr import Var
-from parhelion.ir.rewrite import free_vars
 from parhelion.types import round_float
 
 Number = int | float
@@ -39,23 +39,21 @@ class Call:
 class Arguments:
     """What a program takes."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.inputs = graph.inputs
-        self.domains = [Domain.of(one) for one in graph.inputs]
+    def __init__(self, of: Interface) -> None:
+        self.interface = of
+        self.inputs = of.inputs
+        self.domains = [Domain.of(one) for one in of.inputs]
         #: Where parameters are found that are the size of an input.
         self.places: dict[Var, tuple[int, int]] = {}
-        for k, one in enumerate(graph.inputs):
+        for k, one in enumerate(of.inputs):
             for d, size in enumerate(one.sizes):
                 if isinstance(size, Var):
                     self.places.setdefault(size, (k, d))
-        told = [p for p in graph.parameters if p.var in self.places]
+        told = [p for p in of.parameters if p.var in self.places]
         self.told = {one.name for one in told}
-        self.parameters = [*[p for p in graph.parameters if p not in told], *told]
+        self.parameters = [*[p for p in of.parameters if p not in told], *told]
         self.names = [one.name for one in self.inputs]
         self.names += [one.name for one in self.parameters]
-        #: What sizes, and what has to hold of them, depend on.
-        self.sizing = _depends(graph)
         #: What the sizes were for which the requirements hold, last.
         self._verified: dict[tuple[int, ...], dict[Var, int]] = {}
 
@@ -89,7 +87,7 @@ class Arguments:
         for one in self.parameters:
             if one.name in given:
                 found[one.name] = _number(one, given[one.name])
-            elif one.var in self.sizing:
+            elif one.var in self.interface.sizing:
                 raise self._missing(one.name, one.span, f"it is a number, {one.type}")
             elif one.var is not None:
                 found[one.name] = 1
@@ -116,7 +114,7 @@ class Arguments:
         return placed
 
     def _error(self, what: str) -> FormaError:
-        first = self.graph.outputs[0].span
+        first = self.interface.outputs[0].span
         return first.error(what, detail=f"it takes {', '.join(self.names)}")
 
     def _missing(self, name: str, at: Span, it_is: str) -> FormaError:
@@ -125,7 +123,7 @@ class Arguments:
     def _values(self, numbers: Mapping[str, Number]) -> dict[Var, int]:
         return {
             one.var: int(numbers[one.name])
-            for one in self.graph.parameters
+            for one in self.interface.parameters
             if one.var is not None
         }
 
@@ -160,7 +158,7 @@ class Arguments:
         key = tuple(values.values())
         found = self._verified.get(key)
         if found is None:
-            found = self.graph.verify(numbers)
+            found = self.interface.verify(numbers)
             if len(self._verified) > _REMEMBERED:
                 self._verified.clear()
             self._verified[key] = found
@@ -189,12 +187,6 @@ class Arguments:
             inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
         )
         return inspect.Signature(made, return_annotation=returns)
-
-
-def _depends(graph: Graph) -> set[Var]:
-    sizes = {size for stage in graph.stages for size in stage.sizes}
-    sizes |= {one.condition for one in graph.requirements}
-    return {v for size in sizes for v in free_vars(size)}
 
 
 #: For how many sizes it is remembered that they fulfil the requirements.

@@ -10,10 +10,11 @@ from parhelion.forma.declared import Declared
 from parhelion.forma.drafts import Draft
 from parhelion.forma.elaborate import Common, Elaborator, inlined
 from parhelion.forma.numbers import disagreement
-from parhelion.forma.parse import parse, parse_file
+from parhelion.forma.parse import parse, parse_file, parse_source
 from parhelion.forma.scope import Scope
 from parhelion.forma.scoped import Unknown
 from parhelion.forma.sizes import Sizes, parameter_var
+from parhelion.forma.spans import Source as Text
 from parhelion.forma.spans import Span
 from parhelion.forma.stages import Graph, Input, Output, Source
 from parhelion.forma.stencils import (
@@ -43,6 +44,11 @@ def check(text: str | Twin, file: str = "<forma>") -> Graph:
 def check_file(path: str | Path) -> Graph:
     """Return the stages of the program in a file. Raises FormaError and OSError."""
     return check_tree(parse_file(path))
+
+
+def check_source(source: Text) -> Graph:
+    """Return the stages of a text. Raises FormaError."""
+    return check_tree(parse_source(source))
 
 
 def check_tree(program: T.Program) -> Graph:
@@ -164,4 +170,4 @@ def _check_unused(program: T.Program, common: Common) -> None:
             inlined(trial, function, scope, function.name)
 
 
-__all__ = ["check", "check_file", "check_tree"]
+__all__ = ["check", "check_file", "check_source", "check_tree"]

@@ -41,20 +41,20 @@ _FILES = ("grammar.lark", "build_tree.py", "lalr.py", "tree.py", "kept.py")
 
 def find(source: Source) -> T.Program | None:
     """The tree of a program that has been read before; None if there is none."""
-    told = cache.load(_name(source.text)) if _is_kept() else None
+    told = cache.load(_name(source.text)) if is_kept() else None
     return None if told is None else _read(marshal.loads(told), source)
 
 
 def keep(program: T.Program) -> None:
     """Keeps the tree of a program for other processes, if anything is kept."""
-    if not _is_kept():
+    if not is_kept():
         return
     told: list[Any] = []
     run_deep(lambda: _tell(program, told))
     cache.store(_name(program.span.source.text), marshal.dumps(told, 4))
 
 
-def _is_kept() -> bool:
+def is_kept() -> bool:
     """Whether anything is kept. Of a folder that is not to be trusted is warned where
     code would be kept."""
     where = cache.folder()
@@ -114,4 +114,4 @@ def _read(told: list[Any], source: Source) -> T.Program:
     return program
 
 
-__all__ = ["find", "keep"]
+__all__ = ["find", "is_kept", "keep"]

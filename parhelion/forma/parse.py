@@ -20,10 +20,21 @@ def parse(text: str, file: str = "<forma>") -> T.Program:
     Raises FormaError, with the place, for what is no Forma, and TypeMismatchError for
     what is no text.
     """
+    return parse_source(source_of(text, file))
+
+
+def source_of(text: str, file: str = "<forma>") -> Source:
+    """The text of a program, and what messages call its file. Raises
+    TypeMismatchError."""
     if not isinstance(text, str):
         raise _no_program(text)
     # The mark that editors of Windows put before a text in UTF-8 is none of it.
-    source = Source(text.removeprefix("\ufeff"), file)
+    return Source(text.removeprefix("\ufeff"), file)
+
+
+def parse_source(source: Source) -> T.Program:
+    """Return the tree of a program. Raises FormaError."""
+    text = source.text
     if len(text) > LONGEST:
         raise Span(source, 0, 1).error(
             f"the program has {len(text)} characters, and at most {LONGEST} are read",
@@ -48,6 +59,11 @@ def parse(text: str, file: str = "<forma>") -> T.Program:
 def parse_file(path: str | Path) -> T.Program:
     """Return the tree of the program in a file. Raises FormaError and OSError, and
     TypeMismatchError for what is no path."""
+    return parse_source(source_in(path))
+
+
+def source_in(path: str | Path) -> Source:
+    """The text in a file. Raises as `parse_file`."""
     if not isinstance(path, str | os.PathLike):
         raise _no_program(path)
     data = Path(path).read_bytes()
@@ -61,7 +77,7 @@ def parse_file(path: str | Path) -> T.Program:
             at=Site(str(path), line, (0, 1), "", column=column),
             hint="save the program as UTF-8",
         ) from None
-    return parse(text.replace("\r\n", "\n"), str(path))
+    return Source(text.replace("\r\n", "\n"), str(path))
 
 
 def _no_program(given: object) -> TypeMismatchError:
@@ -73,4 +89,11 @@ def _no_program(given: object) -> TypeMismatchError:
     )
 
 
-__all__ = ["LONGEST", "parse", "parse_file"]
+__all__ = [
+    "LONGEST",
+    "parse",
+    "parse_file",
+    "parse_source",
+    "source_in",
+    "source_of",
+]

@@ -9,40 +9,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parhelion.errors import located
-from parhelion.forma.arguments import Arguments, Call, Number, shown
+from parhelion.forma.arguments import Arguments, Call, shown
 from parhelion.forma.arrays import Array, Domain, Given, given, made, planes, put
 from parhelion.forma.c_program import CProgram
-from parhelion.forma.check import check, check_file
+from parhelion.forma.check import check, check_source
+from parhelion.forma.compilation import FORMA, STRIPS, Compilation, is_automatic
 from parhelion.forma.cuda import emit_cuda
-from parhelion.forma.funcs import Funcs, funcs_of
-from parhelion.forma.fuse import Fusion, fuse
+from parhelion.forma.fuse import Fusion
+from parhelion.forma.interface import Interface
+from parhelion.forma.kept_programs import Asked, find, keep
 from parhelion.forma.numbers import counted
-from parhelion.forma.schedules import schedule, schedule_strips, whole_stages
+from parhelion.forma.parse import source_in, source_of
 from parhelion.forma.sizes import value_of
+from parhelion.forma.spans import Source
 from parhelion.forma.stages import Graph
-from parhelion.forma.strips import Strips, strips
+from parhelion.forma.strips import Strips
 from parhelion.forma.twin.defined import Twin
 from parhelion.forma.types import Struct
-from parhelion.lang.autoscheduling import autoschedule, find_autoscheduler
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.loop_dump import write
 from parhelion.lang.param import Param
 from parhelion.lang.pipeline import Pipeline
+from parhelion.lang.ready import ReadyCode
 from parhelion.lang.target_api import Target, TargetFeature, get_host_target
+from parhelion.schedule import rules
 
 if TYPE_CHECKING:
-    from parhelion.lang.callable import Callable
     from parhelion.lang.report import Report
-
-#: The scheduler of the paper, which is in this package.
-FORMA = "Forma"
-#: The default, which goes on from there: groups are computed in lines of others.
-STRIPS = "Strips"
-#: The most stages that are compiled together, and the most of them that are stored: the
-#: compiler takes 4 ms for each, and 100 ms for one that is stored.
-MOST_STAGES, MOST_STORED = 4000, 1000
 
 
 def compile(
@@ -81,20 +76,40 @@ def compile(
     >>> blur(np.array([[1, 2, 3]], np.float32)).tolist()
     [[4.0, 6.0, 8.0]]
     """
+    target = _target(target, strict_float)
     if isinstance(source, Twin):
-        graph, name = check(source), source.name
-    elif isinstance(source, str) and _is_text(source):
-        graph, name = check(source), "program"
+        graph = check(source)
+        return Program(
+            graph,
+            name=source.name,
+            scheduler=scheduler,
+            estimates=estimates,
+            target=target,
+        )
+    if isinstance(source, str) and _is_text(source):
+        text, name = source_of(source), "program"
     else:
-        graph, name = check_file(source), Path(source).stem
-    return Program(
-        graph,
+        text, name = source_in(source), Path(source).stem
+    asked = Asked(text, scheduler, target)
+    found = find(asked)
+    if found is not None:
+        return Program._ready(asked, name, *found)
+    warned = rules.given
+    made = Program(
+        check_source(text),
         name=name,
         scheduler=scheduler,
         estimates=estimates,
         target=target,
-        strict_float=strict_float,
     )
+    if rules.given == warned:
+        made._keep(asked)
+    return made
+
+
+def _target(target: Target | None, strict_float: bool) -> Target:
+    target = get_host_target() if target is None else target
+    return target.with_feature(TargetFeature.StrictFloat) if strict_float else target
 
 
 def _is_text(source: str) -> bool:
@@ -113,8 +128,16 @@ class Program:
     graph: the stages of the program. fusion: the groups that they are merged to.
     strips: of the scheduler "Strips", what is computed in lines of what; it prints as a
     sentence for each group.
-    funcs: the Funcs of the stages. pipeline: what is compiled.
+    funcs: the Funcs of the stages. pipeline: what is compiled. Of a program whose code
+    was found in the cache, these are made when they are asked for.
     """
+
+    #: Of a program that was compiled before: its text, and its code.
+    _source: Source | None
+    _code: ReadyCode | None
+    #: Of such a program, None until they are asked for.
+    _graph: Graph | None
+    _made: Compilation | None
 
     def __init__(
         self,
@@ -126,81 +149,52 @@ class Program:
         target: Target | None = None,
         strict_float: bool = False,
     ) -> None:
-        self.graph = graph
+        target = _target(target, strict_float)
+        made = Compilation(graph, scheduler, target)
+        self._begin(name, scheduler, target, Interface.of(graph))
+        self._graph, self._made = graph, made
+        if not is_automatic(scheduler):
+            made.compiled()
+        elif estimates is not None:
+            made.compiled(self._arguments.numbers(estimates))
+
+    @classmethod
+    def _ready(
+        cls, asked: Asked, name: str, interface: Interface, code: ReadyCode
+    ) -> Program:
+        """A program that was compiled before: its stages are made when they are asked
+        for."""
+        made = cls.__new__(cls)
+        made._begin(name, asked.scheduler, asked.target, interface)
+        made._source, made._code = asked.source, code
+        return made
+
+    def _begin(
+        self, name: str, scheduler: str | None, target: Target, interface: Interface
+    ) -> None:
         self.name = name
         self.scheduler = scheduler
-        self._arguments = Arguments(graph)
-        self._results = [Domain.of(one) for one in graph.outputs]
-        self._target = get_host_target() if target is None else target
-        self._site = graph.outputs[0].span.site()
-        if strict_float:
-            self._target = self._target.with_feature(TargetFeature.StrictFloat)
-        if scheduler is not None and self._is_automatic():
-            find_autoscheduler(scheduler)
-        self.fusion: Fusion = fuse(graph, merging=scheduler in (FORMA, STRIPS))
-        self._check_size()
-        self._funcs: Funcs = funcs_of(graph)
-        self.pipeline = Pipeline([one.func for one in self._funcs.results])
-        self.strips: Strips | None = None
+        self._target = target
+        self._interface = interface
+        self._arguments = Arguments(interface)
+        self._results = [Domain.of(one) for one in interface.outputs]
+        self._site = interface.outputs[0].span.site()
         self._lock = threading.RLock()
-        self._callable: Callable | None = None
-        if scheduler is None:
-            whole_stages(self._funcs, self.fusion)
-        elif scheduler == FORMA:
-            schedule(self._funcs, self.fusion, self._target)
-        elif scheduler == STRIPS:
-            self.strips = strips(graph, self.fusion)
-            schedule_strips(self._funcs, self.strips, self._target)
-        if not self._is_automatic():
-            self._compiled()
-        elif estimates is not None:
-            self._compiled(self._arguments.numbers(estimates))
+        self._source, self._code = None, None
+        self._graph, self._made = None, None
 
-    def _check_size(self) -> None:
-        """Raises FormaError for programs that take too long to compile."""
-        for count, most, what in (
-            (len(self.fusion.stages), MOST_STAGES, "stages"),
-            (len(self.fusion.groups), MOST_STORED, "stages that are stored"),
-        ):
-            if count > most:
-                raise self.graph.outputs[0].span.error(
-                    f"the program has {count} {what}, and at most {most} are compiled "
-                    "together",
-                    hint="make several programs of it",
-                )
+    def _keep(self, asked: Asked) -> None:
+        """Keeps what calls have to know of the program, for other processes."""
+        if not is_automatic(self.scheduler):
+            keep(asked, self._interface, self._whole().compiled())
 
-    # Compilation
-
-    def _schedule(self, numbers: Mapping[str, Number]) -> None:
-        """Asks an automatic scheduler, for these parameters."""
-        for name, param in self._funcs.parameters.items():
-            if name in numbers:
-                param.set_estimate(numbers[name])
-        assert self.scheduler is not None
-        autoschedule(self.pipeline, scheduler=self.scheduler, target=self._target)
-
-    def _compiled(self, numbers: Mapping[str, Number] | None = None) -> Callable:
-        """The compiled code, made at the first use. numbers: the parameters of that."""
-        found = self._callable
-        if found is not None:
-            return found
-        with self._lock, located(self._site):
-            if self._callable is None:
-                if numbers is not None and self._is_automatic():
-                    self._schedule(numbers)
-                self._callable = self.pipeline.compile_to_callable(
-                    self.compiled_arguments(), self._target
-                )
-            return self._callable
-
-    def _is_automatic(self) -> bool:
-        return self.scheduler not in (FORMA, STRIPS, None)
-
-    def compiled_arguments(self) -> list[ImageParam | Param]:
-        """What the compiled function takes: the images of the inputs, then the Params,
-        each in the order in which the program declares them."""
-        images = [one for image in self._funcs.images for one in image.params]
-        return [*images, *self._funcs.parameters.values()]
+    def _whole(self) -> Compilation:
+        """The program as the compiler has it; of one that was compiled before, made
+        now."""
+        with self._lock:
+            if self._made is None:
+                self._made = Compilation(self.graph, self.scheduler, self._target)
+            return self._made
 
     # Calls
 
@@ -214,10 +208,13 @@ class Program:
         place of the program that they are for."""
         call = self._arguments.call(args, named)
         targets = self._targets(call, out)
-        code = self._compiled(call.numbers)
-        inputs = self._planes(call)
-        with located(self._site):
-            code(*inputs, *[plane for _, found in targets for plane in found])
+        arrays = [*self._planes(call), *[one for _, found in targets for one in found]]
+        ready = self._code
+        if ready is None or not ready.run(arrays):
+            code = self._whole().compiled(call.numbers)
+            self._code = None  # from now on, this knows more
+            with located(self._site):
+                code(*arrays)
         for domain, (into, values) in zip(self._results, targets, strict=True):
             put(domain, into, values)
         if len(targets) == 1:
@@ -230,7 +227,8 @@ class Program:
         found: list[object] = []
         for domain, one in zip(domains, call.arrays, strict=True):
             found += planes(domain, one)
-        return [*found, *[call.numbers[name] for name in self._funcs.parameters]]
+        names = [one.name for one in self._interface.parameters]
+        return [*found, *[call.numbers[name] for name in names]]
 
     def _targets(
         self, call: Call, out: object
@@ -238,7 +236,7 @@ class Program:
         """For each output the caller's array, and those that are computed into."""
         sizes = [
             tuple([value_of(size, call.values) for size in one.source.sizes])
-            for one in self.graph.outputs
+            for one in self._interface.outputs
         ]
         structs = [
             one.structured
@@ -250,7 +248,7 @@ class Program:
         if out is not None:
             wanted = list(out) if isinstance(out, list | tuple) else [out]
             if len(wanted) != len(sizes):
-                raise self.graph.outputs[0].span.error(
+                raise self._interface.outputs[0].span.error(
                     f"the program returns {counted(len(sizes), 'domain')}, and out= "
                     f"has {counted(len(wanted), 'array')}",
                     hint="give one for each",
@@ -285,15 +283,16 @@ class Program:
         ``NAME_release`` frees the memory that is kept from call to call. Raises
         FormaError where an automatic scheduler has not been asked yet.
         """
-        if self._callable is None:
-            raise self.graph.outputs[0].span.error(
+        whole = self._whole()
+        if not whole.is_scheduled():
+            raise self._interface.outputs[0].span.error(
                 f"{self.scheduler} makes its schedule at the first call",
                 hint="give compile the parameters to make it for: estimates={'M': 640}",
             )
         made = CProgram(self.graph, name or self.name)
-        with self._lock, located(self._site):
-            arguments = self.compiled_arguments()
-            text = self.pipeline.c_text(arguments, made.pipeline, self._target)
+        with whole.lock, located(self._site):
+            arguments = whole.arguments()
+            text = whole.pipeline.c_text(arguments, made.pipeline, self._target)
         return made.source(text), made.header()
 
     def compile_to_c(self, path: str | Path, name: str | None = None) -> None:
@@ -351,29 +350,62 @@ class Program:
         """Returns what the schedule does for a call with these arguments, without one:
         see `Pipeline.report`."""
         call = self._arguments.call(args, named)
-        with self._lock, located(self._site):
-            self._compiled(call.numbers)
-            given_ = zip(self.compiled_arguments(), self._planes(call), strict=True)
+        whole = self._whole()
+        with whole.lock, located(self._site):
+            whole.compiled(call.numbers)
+            given_ = zip(whole.arguments(), self._planes(call), strict=True)
             for argument, value in given_:
                 argument.set(value)  # type: ignore[arg-type]
             targets = self._targets(call, None)
             try:
-                return self.pipeline.report(
+                return whole.pipeline.report(
                     [Buffer(plane) for _, found in targets for plane in found]
                 )
             finally:
-                for argument in self.compiled_arguments():
+                for argument in whole.arguments():
                     if isinstance(argument, ImageParam):
                         argument.reset()
 
     @property
+    def graph(self) -> Graph:
+        """The stages of the program."""
+        with self._lock:
+            if self._graph is None:
+                assert self._source is not None
+                self._graph = check_source(self._source)
+            return self._graph
+
+    @property
+    def fusion(self) -> Fusion:
+        """The groups that the stages are merged to."""
+        return self._whole().fusion
+
+    @property
+    def strips(self) -> Strips | None:
+        """Of the scheduler "Strips", what is computed in lines of what."""
+        return self._whole().strips
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What is compiled."""
+        return self._whole().pipeline
+
+    def compiled_arguments(self) -> list[ImageParam | Param]:
+        """What the compiled function takes: the images of the inputs, then the Params,
+        each in the order in which the program declares them."""
+        return self._whole().arguments()
+
+    @property
     def funcs(self) -> Mapping[str, Func]:
         """The Funcs of the stages, by the stages' names."""
-        return {stage.name: f for stage, f in self._funcs.stages.items()}
+        stages = self._whole().funcs.stages
+        return {stage.name: f for stage, f in stages.items()}
 
     @property
     def __signature__(self) -> inspect.Signature:
-        results = [shown(o.source.type, o.source.sizes) for o in self.graph.outputs]
+        results = [
+            shown(o.source.type, o.source.sizes) for o in self._interface.outputs
+        ]
         returns = results[0] if len(results) == 1 else f"({', '.join(results)})"
         return self._arguments.signature(returns)
 

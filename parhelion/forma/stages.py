@@ -26,7 +26,7 @@ size is at least 1.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from parhelion.dataclass import dataclass
@@ -252,6 +252,26 @@ class Requirement:
     span: Span = field(compare=False, repr=False)
 
 
+def verified(
+    parameters: Sequence[Parameter],
+    requirements: Sequence[Requirement],
+    given: Mapping[str, int | float],
+) -> dict[Var, int]:
+    """What the Vars of sizes stand for: see `Graph.verify`."""
+    values = {
+        one.var: int(given[one.name]) for one in parameters if one.var is not None
+    }
+    for one in requirements:
+        if not value_of(one.condition, values):
+            told = ", ".join([f"{v.name} = {value}" for v, value in values.items()])
+            raise one.span.error(
+                one.what,
+                detail=f"this is so where {told}",
+                hint="give a larger image, or other parameters",
+            )
+    return values
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
     """A checked program. variables: the domains that it names, in order; the names of
@@ -271,20 +291,7 @@ class Graph:
 
         Raises FormaError for a requirement that they do not fulfil, at its place.
         """
-        values = {
-            one.var: int(given[one.name])
-            for one in self.parameters
-            if one.var is not None
-        }
-        for one in self.requirements:
-            if not value_of(one.condition, values):
-                told = ", ".join([f"{v.name} = {value}" for v, value in values.items()])
-                raise one.span.error(
-                    one.what,
-                    detail=f"this is so where {told}",
-                    hint="give a larger image, or other parameters",
-                )
-        return values
+        return verified(self.parameters, self.requirements, given)
 
     def needed(self) -> tuple[Stage, ...]:
         """The stages that the outputs depend on, in order."""
@@ -313,4 +320,5 @@ __all__ = [
     "Requirement",
     "Source",
     "Stage",
+    "verified",
 ]
