@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from parhelion.codegen.backend import Writer
 from parhelion.codegen.c import refusals
+from parhelion.codegen.c.clamped import clamped
 from parhelion.codegen.c.hoist import hoisted
 from parhelion.codegen.c.joined import joined, sum_of
 from parhelion.codegen.c.limits import limited
@@ -52,8 +53,7 @@ def _loop(f: Text, s: S.For) -> None:
         if parts is not s:
             f.stmt(parts)
             return
-        body = straight(opened(s.body, s.var))
-        s = S.For(s.var, s.min, s.extent, s.kind, body)
+        s = _lanes(f, s)
     if simd or s.kind is ForKind.SERIAL:
         before, s = hoisted(s)
         for one in before:
@@ -82,6 +82,16 @@ def _loop(f: Text, s: S.For) -> None:
     f.out(head + note)
     f.scope(s.body)
     f.out("}")
+
+
+def _lanes(f: Text, s: S.For) -> S.For:
+    """A loop of lanes as C compilers make vectors of it, after the names that it needs
+    before."""
+    body = straight(opened(s.body, s.var))
+    edges, s = clamped(S.For(s.var, s.min, s.extent, s.kind, body))
+    for one in edges:
+        _let(f, one)
+    return s
 
 
 def _parallel_loop(f: Text, s: S.For, head: str) -> None:
