@@ -391,3 +391,15 @@ def test_what_functions_make_of_the_same_for_all_lanes(
     expected, out = f.realize([24, 5]), hl.Buffer(hl.Float(32), [24, 5])
     assert compiled(f, [contrast], tmp_path)(ctypes.c_float(50.0), out) == 0
     assert np.allclose(np.asarray(out), np.asarray(expected), rtol=1e-6, atol=0)
+
+
+@needs_cc
+@pytest.mark.parametrize("most, has_cast", [(1023, False), (40000, True)])
+def test_casts_that_change_nothing(most: int, has_cast: bool, tmp_path: Path) -> None:
+    """Values that fit are not made narrow to be made wide again."""
+    image = hl.Buffer(np.arange(-200, 99800, 1000, dtype=np.int32), name="c_fit")
+    f = hl.Func("c_narrowed")
+    f[x] = hl.f32(hl.i16(hl.clamp(image[x], 0, most))) / 2.0
+    f.vectorize(x, 8, GUARD)
+    assert ("(int16_t)" in hl.Pipeline(f).c_text([])) is has_cast
+    same(f, compiled(f, [], tmp_path), [100])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from parhelion.analysis.interval import constant_interval
 from parhelion.codegen.backend import Emitter, Key
 from parhelion.codegen.c.foreign import foreign_name
 from parhelion.codegen.c.intrinsics import INTRINSICS, emit_intrinsic
@@ -151,7 +152,21 @@ def _choice(f: Text, e: E.Select) -> Value:
 def _cast(f: Text, e: E.Cast) -> Value:
     if e.type.is_bool():
         return f"{f.text(e.a, SHIFT)} != 0", EQUAL
-    return f"({c_type(e.type)}){f.text(e.a, UNARY)}", UNARY
+    of = e.a
+    if isinstance(of, E.Cast) and not f.is_shared(of) and _fits(of):
+        # A vector would be narrowed and widened again.
+        of = of.a
+        if of.type is e.type:
+            return f.text(of), f.memo[of][1]
+    return f"({c_type(e.type)}){f.text(of, UNARY)}", UNARY
+
+
+def _fits(e: E.Cast) -> bool:
+    """Whether a cast of integers changes no value."""
+    if not (e.type.is_int_or_uint() and e.a.type.is_int_or_uint()):
+        return False
+    ends = constant_interval(e.a)
+    return all([end is not None and e.type.can_represent(end) for end in ends])
 
 
 def _reinterpret(f: Text, e: E.Reinterpret) -> Value:

@@ -156,6 +156,10 @@ class Text:
             self.memo[e] = found
         return found[0] if found[1] >= least else f"({found[0]})"
 
+    def is_shared(self, e: Expr) -> bool:
+        """Whether a statement uses a value more than once, so that it has a name."""
+        return e in self._shared
+
     def atom(self, e: Expr) -> str:
         """The text of a value, in parentheses if it is more than a name or a call."""
         return self.text(e, UNARY)
