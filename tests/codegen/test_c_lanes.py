@@ -393,6 +393,34 @@ def test_what_functions_make_of_the_same_for_all_lanes(
     assert np.allclose(np.asarray(out), np.asarray(expected), rtol=1e-6, atol=0)
 
 
+def within_limits() -> hl.Func:
+    special = [np.nan, -0.0, 0.0, np.inf, -np.inf, 0.5, 1.0, 254.9, 255.0, 3e9]
+    image, f = (
+        hl.Buffer(np.array(special * 7, np.float32), "c_levels"),
+        hl.Func("c_limits"),
+    )
+    low = hl.min(1.0, hl.max(image[x], 0.0)) - hl.max(hl.min(image[x], 255.0), 0.25)
+    f[x] = hl.reinterpret(hl.UInt(32), low + hl.max(0.0, hl.min(image[x + 3], 1.0)))
+    f.vectorize(x, 8, GUARD)
+    return f
+
+
+def test_constants_of_minima_have_names_before_the_lanes() -> None:
+    loops = lanes(hl.Pipeline(within_limits()).c_text([]))
+    minima = [
+        line for loop in loops for line in loop if re.search("m(in|ax)_f32", line)
+    ]
+    assert minima
+    for line in minima:
+        assert not re.search(r"m(in|ax)_f32\([^(]*\b[0-9.]+f[,)]", line)
+
+
+@needs_cc
+def test_minima_of_numbers_and_of_none(tmp_path: Path) -> None:
+    f = within_limits()
+    same(f, compiled(f, [], tmp_path), [64])
+
+
 @needs_cc
 @pytest.mark.parametrize("most, has_cast", [(1023, False), (40000, True)])
 def test_casts_that_change_nothing(most: int, has_cast: bool, tmp_path: Path) -> None:

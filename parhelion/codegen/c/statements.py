@@ -17,6 +17,7 @@ from parhelion.codegen.c.loops import (
     simple_buffers,
     update_of,
 )
+from parhelion.codegen.c.minima import with_names
 from parhelion.codegen.c.parted import parted
 from parhelion.codegen.c.straight import opened, straight
 from parhelion.codegen.c.text import AtOnce, Text, c_type
@@ -91,7 +92,10 @@ def _lanes(f: Text, s: S.For) -> S.For:
     edges, s = clamped(S.For(s.var, s.min, s.extent, s.kind, body))
     for one in edges:
         _let(f, one)
-    return s
+    limits, body = with_names(s.body)
+    for value, limit in limits.items():
+        f.define(limit, f"{f.need('opaque', value.type)}({f.root(value)})")
+    return S.For(s.var, s.min, s.extent, s.kind, body)
 
 
 def _parallel_loop(f: Text, s: S.For, head: str) -> None:

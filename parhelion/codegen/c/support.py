@@ -30,7 +30,7 @@ KEYWORDS = frozenset(
 
 #: The names of the functions that `helper` makes, and of polynomials.
 HELPER = re.compile(
-    "(min|max|bits|div|mod|shift_left|shift_right|popcount|clz|ctz|mul_add|mul_sub"
+    "(min|max|opaque|bits|div|mod|shift_left|shift_right|popcount|clz|ctz|mul_add|mul_sub"
     "|sub_mul|(strict_)?(exp|log|pow|a?(sin|cos|tan)h?|atan2|erf))"
     r"(_(bool|[iuf]\d+))+"
 )
@@ -75,6 +75,15 @@ double sqrt(double) __attribute__((const, nothrow));
 #endif
 """
 
+#: A value that gcc does not know.
+_OPAQUE = """\
+static inline {t} {name}({t} a) {{
+#if defined(__GNUC__) && !defined(__clang__)
+  __asm__("" : "+m"(a));
+#endif
+  return a;
+}}"""
+
 
 def helper(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) -> str:
     """The definition of the support function `name` of a kind, for some types."""
@@ -84,6 +93,8 @@ def helper(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) 
         return f"{two} {{ return b < a ? b : a; }}"
     if kind == "max":
         return f"{two} {{ return b > a ? b : a; }}"
+    if kind == "opaque":
+        return _OPAQUE.format(name=name, t=t)
     if kind == "bits":
         to = spelled[1]
         return (
