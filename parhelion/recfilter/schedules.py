@@ -21,6 +21,7 @@ from parhelion.recfilter.dims import Dim, RecFilterDim, another
 from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.filters import Filter, most_growth
 from parhelion.recfilter.walks import Walk, schedule_walk
+from parhelion.runtime.threads import get_num_threads
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
 
@@ -29,7 +30,7 @@ AnyDim = TypeVar("AnyDim", bound=Dim)
 
 #: Bytes of the image along which a strip is computed at a time: some cache lines.
 _STRIP = 256
-#: As many, of a scan that keeps nothing but its image.
+#: As many at most, of a scan that keeps nothing but its image.
 _WIDE = 2048
 #: Bytes of a line of the caches; and by which pixels lie apart that are rivals in them.
 LINE, RIVALS = 64, 1024
@@ -244,9 +245,25 @@ def schedule_scan_within(
     assert v is not None
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
     strips, inside = strips_of(out, v)
-    stage = out.update(only.update).split(v, strips, inside, _WIDE // t.bytes())
-    schedule_walk(out, only, inside, [strips, *rest], 2 * lanes(t))
+    size, wide = strips_alike(v.extent, t)
+    stage = out.update(only.update).split(v, strips, inside, size)
+    schedule_walk(out, only, inside, [strips, *rest], wide)
     in_parallel(stage, strips, rest)
+
+
+def strips_alike(extent: int, t: Type) -> tuple[int, int]:
+    """How wide the strips are in which a scan goes over so many lines, side by side,
+    and its vectors.
+
+    Strips have about the same width, as the vectors of one are computed even where it
+    goes beyond the image, and each thread has one if there are lines enough. Vectors
+    are those of two registers if that leaves none half empty: what has been stored
+    under a mask is long in coming back.
+    """
+    n, size = lanes(t), extent * t.bytes()
+    wide = n if extent % (2 * n) else 2 * n
+    count = max(-(-size // _WIDE), min(get_num_threads(), size // _STRIP), 1)
+    return -(-extent // (count * wide)) * wide, wide
 
 
 def schedule_edges(
@@ -283,6 +300,7 @@ __all__ = [
     "schedule_points",
     "schedule_scans",
     "strip_of",
+    "strips_alike",
     "strips_of",
     "tail_of",
     "width_of_lines",

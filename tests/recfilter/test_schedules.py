@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 import parhelion as hl
 from parhelion.recfilter import RecFilter, RecFilterDim
+from parhelion.recfilter.schedules import strips_alike
+from parhelion.runtime.threads import get_num_threads
 
 Array = NDArray[Any]
 
@@ -226,3 +228,30 @@ def test_tiles_of_a_line_are_gone_over_more_points_at_a_time(
 def test_the_loops(capsys: pytest.CaptureFixture[str]) -> None:
     smooth(hl.Buffer(image)).print_loop_nest()
     assert "produce smooth" in capsys.readouterr().out
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request: pytest.FixtureRequest) -> Any:
+    before = get_num_threads()
+    hl.set_num_threads(request.param)
+    yield request.param
+    hl.set_num_threads(before)
+
+
+@pytest.mark.parametrize("width", [16, 24, 33, 64, 100, 700, 1000, 5000])
+@pytest.mark.parametrize("t", ["uint8", "float32", "int64"])
+def test_strips_of_columns_fit_the_image(t: str, width: int, threads: int) -> None:
+    """A strip has less than a vector beyond its share of the image, and there is one
+    for each thread if columns are enough."""
+    size, wide = strips_alike(width, hl.Buffer(np.zeros(1, t)).type())
+    count = -(-width // size)
+    assert size % wide == 0
+    assert count * size - width < count * wide
+    assert count >= threads or width * np.dtype(t).itemsize < threads * 512
+
+    x, y = RecFilterDim("x", width), RecFilterDim("y", 21)
+    pixels = rng.integers(0, 100, (21, width)).astype(t)
+    f, inp = RecFilter("f"), hl.Buffer(pixels)
+    f[x, y] = inp[x, y]
+    f.add_filter(+y, [1, 1])
+    assert np.array_equal(np.asarray(f.realize()), np.cumsum(pixels, 0, t))
