@@ -25,11 +25,11 @@ reads is so near to one that it writes.
 Both loops are there only where memory is what the loop waits for (see
 `lower.prefetch_streams`, whose hints for writing move to the second one), and only for
 outputs that nothing reads and no update changes. A scan along columns reads what it has
-written, but several rows at a time all but the first of them from registers: that row
-is read from memory again, which costs less than to read each line before it is
-written, if it is one of `_ROWS_FOR_ONE` or more. This comes after lowering, since it is
-a choice of instructions: the lowered program, and C made of it, have the loop once. The
-limits are the processor's (`ir.tuning`).
+written, but several rows at a time all but the first of them from registers
+(`lower.kept_values`): that row is read from memory again, which costs less than to read
+each line before it is written, if it is one of `_ROWS_FOR_ONE` or more. This comes
+after lowering, since it is a choice of instructions: the lowered program, and C made of
+it, have the loop once. The limits are the processor's (`ir.tuning`).
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target
 from parhelion.ir.tuning import Tuning
 from parhelion.lower.instantiate import instantiate
+from parhelion.lower.kept_values import Kept, hold, kept_values
 from parhelion.lower.prefetch_streams import straight, vector_work
 from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT64, Bool
@@ -103,13 +104,15 @@ class _Plan:
     """buffers: whose stores bypass the caches. starts: the first element of each row
     that must begin a line. read: those of rows that are read and must be elsewhere than
     these in a page, and not so many bytes before: so far loads run ahead. large: the
-    most bytes of an output that is left to the caches."""
+    most bytes of an output that is left to the caches. kept: what the loop reads of
+    what it has just written."""
 
     buffers: tuple[BufferSym, ...]
     starts: tuple[Load, ...]
     read: tuple[Load, ...]
     ahead: int
     large: int
+    kept: Kept
 
     def condition(self) -> Expr:
         large = [_is_larger(b, self.large) for b in self.buffers]
@@ -119,7 +122,7 @@ class _Plan:
             for row in self.read
             for at in self.starts
         ]
-        return conjunction([*large, *aligned, *apart])
+        return conjunction([*large, *aligned, *apart, *self.kept.conditions])
 
 
 class _Streams(Rewriter):
@@ -174,7 +177,10 @@ class _Streams(Rewriter):
             if isinstance(item, Store) and self._may_stream(item):
                 assert isinstance(item.index, Ramp)
                 stores.append((item, item.index))
-        if not stores or any(self._rereads(n, body, s.buffer) for s, _ in stores):
+        if not stores:
+            return None
+        kept = kept_values(n.var, body)
+        if any(self._rereads(n, body, s.buffer, kept.loads) for s, _ in stores):
             return None
         env: dict[Var, Expr] = {}
         for item in body:
@@ -190,18 +196,20 @@ class _Streams(Rewriter):
             return None
         read: list[Load] | None = []
         if not self.line_in_register and len(starts) > 1:
-            read = _rows_read(n, body, stores[0][0], self.tuning.line)
+            read = _rows_read(n, body, stores[0][0], self.tuning.line, kept.loads)
         most = _most_pairs(n, stores, self.tuning.line)
         if read is None or len(read) * len(starts) > most:
             return None
         buffers = tuple(dict.fromkeys([s.buffer for s, _ in stores]))
         ahead, large = self._ahead(stores), self.tuning.large
-        return _Plan(buffers, tuple(starts), tuple(read), ahead, large)
+        return _Plan(buffers, tuple(starts), tuple(read), ahead, large, kept)
 
-    def _rereads(self, n: For, body: Sequence[Stmt], b: BufferSym) -> bool:
+    def _rereads(
+        self, n: For, body: Sequence[Stmt], b: BufferSym, kept: Set[Load]
+    ) -> bool:
         """Whether a loop reads more of an output that it writes than pays, or what it
-        has written itself: other rows alone, at its own pace."""
-        kept = _in_registers(body)
+        has written itself: other rows alone, at its own pace. kept: what it need not
+        read."""
         again = {e for e in _loads(body) if e.buffer is b and e not in kept}
         stores = [i for i in body if isinstance(i, Store) and i.buffer is b]
         read = sum([e.type.count for e in again])
@@ -306,17 +314,6 @@ def _loads(body: Iterable[Stmt]) -> list[Load]:
     return [n for v in values for n in nodes(v) if isinstance(n, Load)]
 
 
-def _in_registers(body: Sequence[Stmt]) -> set[Load]:
-    """The loads of what a store before them in the same iteration has written."""
-    found: set[Load] = set()
-    written: set[tuple[BufferSym, Expr]] = set()
-    for item in body:
-        found |= {e for e in _loads([item]) if (e.buffer, e.index) in written}
-        if isinstance(item, Store):
-            written.add((item.buffer, item.index))
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Row:
     """What a loop goes through of a buffer, in vectors side by side. length: elements,
@@ -350,14 +347,14 @@ def _row(n: For, index: Expr, env: dict[Var, Expr]) -> _Row | None:
 
 
 def _rows_read(
-    n: For, body: Sequence[Stmt], store: Store, line: int
+    n: For, body: Sequence[Stmt], store: Store, line: int, kept: Set[Load]
 ) -> list[Load] | None:
-    """The first elements of the rows that a loop reads, those that are neighbours once;
-    None if it reads anything otherwise than at the pace of a store."""
+    """The first elements of the rows that a loop reads, those that are neighbours once,
+    but for what is kept; None if it reads anything otherwise than at the pace of a
+    store."""
     env: dict[Var, Expr] = {}
     found: list[Load] = []
     pace = store.value.type.count * store.buffer.type.bytes()
-    kept = _in_registers(body)
     for item in body:
         if not isinstance(item, LetStmt | Store):
             return None
@@ -405,7 +402,9 @@ def _is_hint(s: Stmt, buffers: Sequence[BufferSym]) -> bool:
 def _versions(n: For, plan: _Plan, hints: Sequence[Stmt]) -> Stmt:
     old = n.var
     var = Var(old.name, old.type, lo=old.lo, hi=old.hi, loop=old.loop)
-    body = _Mark(plan.buffers).go(instantiate(n.body, {n.var: var}))
+    items = straight(instantiate(n.body, {n.var: var}))
+    items = hold(items, kept_values(var, items), set(plan.buffers))
+    body = _Mark(plan.buffers).go(block(*items))
     past = For(var, n.min, n.extent, n.kind, body)
     return If(plan.condition(), past, block(*hints, n))
 

@@ -265,6 +265,38 @@ def test_scans_along_columns_that_keep_rows_in_registers(target: Target) -> None
     assert "vmovnt" in assembly(columns(8), target)
 
 
+def recurrence(rows: int, order: int) -> tuple[hl.ImageParam, hl.Func]:
+    """Each row is the sum of an image's row and those before it, so many at a time."""
+    inp, out = hl.ImageParam(hl.Float(32), 2, "inp"), hl.Func("out")
+    out[x, y] = hl.undef(hl.Float(32))
+    r = hl.RDom([(order, inp.height() - order)], "r")
+    total = inp[x, r]
+    for k in range(order, 0, -1):
+        total = total - out[x, r - k]
+    out[x, r] = total
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    u = out.update().split(r, ro, ri, rows).reorder(ri, x, ro).unroll(ri)
+    u.vectorize(x, 32)
+    return inp, out
+
+
+@pytest.mark.parametrize("rows, order", [(8, 1), (8, 2), (16, 3)])
+def test_rows_that_are_read_again_are_kept(rows: int, order: int) -> None:
+    """No row that was written in this iteration is read from memory; rows that are
+    narrower than a vector, and may overlap, are for the other version."""
+    _, out = recurrence(rows, order)
+    body = lowered(out).split("if (i64(", 1)[1]
+    past, other = body.split("} else {", 1)
+    lets = re.findall(r"let out\S*kept\d+ = (.*)", past)
+    last = re.findall(r"= streamed\((.*\[.*)\)", past)
+    assert len(lets) == rows - 1 and len(last) == 1
+    read = [n for value in (*lets, *last) for n in re.findall(r"out\S*\[ramp", value)]
+    assert len(read) == order * (order + 1) // 2
+    apart = r"out\S*\.stride\.1 <= -32"
+    assert bool(re.search(apart, past.splitlines()[0])) == (order > 1)
+    assert "kept" not in other
+
+
 @pytest.mark.parametrize("out", [columns(1), columns(2), columns(8, pure=True)])
 def test_scans_that_read_much_again_or_write_twice(out: hl.Func) -> None:
     assert "streamed" not in lowered(out)
@@ -291,6 +323,20 @@ def test_sums_of_columns_past_the_caches_are_right() -> None:
     u = out.update().split(r, ro, ri, 8).reorder(ri, x, ro).unroll(ri)
     u.vectorize(x, 32)
     assert np.array_equal(np.asarray(out.realize([4096, 3000])), pixels.cumsum(0))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_recurrences_past_the_caches_are_right(order: int) -> None:
+    pixels = np.random.default_rng(1).integers(0, 2, (3002, 2048)).astype(np.float32)
+    inp, out = recurrence(8, order)
+    inp.set(hl.Buffer(pixels))
+    got = hl.Buffer(np.zeros_like(pixels))
+    out.realize(got)
+    wanted = np.zeros_like(pixels)
+    for k in range(order, len(pixels)):
+        before = sum([wanted[k - j] for j in range(order, 0, -1)])
+        wanted[k] = pixels[k] - before
+    assert np.array_equal(np.asarray(got), wanted)
 
 
 def test_scans_along_rows_read_what_they_have_just_written() -> None:
