@@ -99,3 +99,35 @@ def test_of_what_is_computed() -> None:
     f[x] = image[hl.cast(I32, pixels[x])]
     f.vectorize(x, 16)
     assert not re.findall(r"vperm[it]2", _assembly(f, _vbmi()))
+
+
+def _rows(count: int) -> tuple[hl.Func, hl.ImageParam, hl.ImageParam]:
+    """So many rows, from the same places of an image's, computed together."""
+    x, y, image = hl.Var("x"), hl.Var("y"), hl.ImageParam(F32, 2)
+    places = hl.ImageParam(I32, 1)
+    f = hl.Func("f")
+    f[x, y] = image[hl.clamp(places[x], 0, image.dim(0).extent() - 1), y]
+    f.bound(y, 0, count).reorder(y, x).unroll(y)
+    f.bound(x, 0, 320).vectorize(x, 16)
+    return f, image, places
+
+
+def test_places_are_asked_once() -> None:
+    """Loads of several rows by the same places share what is asked of these: the least
+    of the first four and the greatest of the last four."""
+    one, four = [_assembly(_rows(n)[0], _vbmi()) for n in (1, 4)]
+    for pattern, times in ((r"vperm[it]2", 4), (r"vpm(in|ax)sd\s[^z\n]*$", 1)):
+        found = [len(re.findall(pattern, t, re.MULTILINE)) for t in (one, four)]
+        assert found[0] > 0
+        assert found[1] == found[0] * times
+
+
+def test_values_of_rows() -> None:
+    f, image, places = _rows(3)
+    random = np.random.default_rng(0)
+    pixels = random.random((3, 300)).astype(np.float32)
+    # Near each other, and far apart.
+    list_ = np.concatenate([np.arange(160) * 3 // 2, random.integers(0, 300, 160)])
+    image.set(pixels)
+    places.set(list_.astype(np.int32))
+    np.testing.assert_array_equal(np.asarray(f.realize([320, 3])), pixels[:, list_])

@@ -11,7 +11,7 @@ far apart, such as those of rows and Tuples, share what says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from parhelion.codegen.addresses import address, offset_pointer, wide_value
 from parhelion.codegen.expr import broadcast
@@ -207,6 +207,21 @@ _MAKE: dict[type[Expr], Callable[[Expr, Expr], Expr]] = {
 }
 
 
+def once(
+    f: Function, key: tuple[object, ...], of: Sequence[Expr], make: Callable[[], str]
+) -> str:
+    """What `make` writes of some values, or wrote before under that key: outside of the
+    loops that change none of them."""
+    found = f.memo.get(key)
+    if found is not None:
+        return found
+    level = max([f.level(one) for one in of])
+    before, f.out = f.out, f.scopes[f.place(level)].lines.append
+    found = make()
+    f.out = before
+    return f.remember(key, found, level, *of)
+
+
 @dataclass(frozen=True, slots=True)
 class _Pieces:
     """One load, to be made in pieces of so many lanes as registers hold.
@@ -248,17 +263,9 @@ class _Pieces:
 
     def _once(self, key: tuple[object, ...], make: Callable[[], str]) -> str:
         """What `make` writes of the index and the mask, or wrote for another load."""
-        f, e = self.f, self.load_
-        whole = ("slope", self.moving, e.predicate, *key)
-        found = f.memo.get(whole)
-        if found is not None:
-            return found
+        e = self.load_
         of = [self.moving] if e.predicate is None else [self.moving, e.predicate]
-        level = max([f.level(one) for one in of])
-        before, f.out = f.out, f.scopes[f.place(level)].lines.append
-        found = make()
-        f.out = before
-        return f.remember(whole, found, level, *of)
+        return once(self.f, ("slope", self.moving, e.predicate, *key), of, make)
 
     def _origin(self, start: int) -> str:
         """The place of the first of the lanes from `start` on, apart from `rest`."""
@@ -438,4 +445,4 @@ class _Pieces:
         return self._places(e, start, origin, t, farthest)
 
 
-__all__ = ["load_by_slope", "load_some_by_slope", "parted", "seen"]
+__all__ = ["load_by_slope", "load_some_by_slope", "once", "parted", "seen"]
