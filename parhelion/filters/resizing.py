@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from parhelion.errors import BoundsError, TypeMismatchError, here
 from parhelion.filters.given import number, one_of, pair, sizes
+from parhelion.filters.line_tables import Line
 from parhelion.filters.planes import plane_axes, saturated
-from parhelion.filters.running import Image, run
+from parhelion.filters.running import Image, as_a_whole, rows_of
 from parhelion.filters.sampling import (
     TAPS,
     between,
@@ -16,7 +17,7 @@ from parhelion.filters.sampling import (
     table,
     work_type,
 )
-from parhelion.filters.stretched import by_rows, stretched
+from parhelion.filters.stretched import stretched
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
@@ -74,8 +75,26 @@ def resize(
         )
     to = None if size is None else sizes(size, "size")
     by = None if scale is None else _factors(scale)
-    found: Image = run(_resize, image, to, by, name, schedule=lambda apart: by_rows)
+    if isinstance(image, Array):
+        return _resize(image, 0, to, by, name)
+    rows = rows_of(_resize, image)
+    if rows is None or 0 in rows.shape:
+        found: Image = as_a_whole(_resize, image, to, by, name)
+        return found
+    down, across = [_line(n, k, to, by) for k, n in enumerate(rows.shape[:2])]
+    made = stretched(rows.elements, rows.apart, (down, across), name)
+    found = rows.pixels(made)
     return found
+
+
+def _line(
+    n: int, k: int, size: tuple[int, int] | None, scale: tuple[float, float] | None
+) -> Line:
+    """As `_sized`, of an axis whose extent is known."""
+    if size is not None:
+        return Line(n, size[k], 1 / (size[k] / n))
+    assert scale is not None
+    return Line(n, max(round(n * scale[k]), 1), 1 / scale[k])
 
 
 def _factors(scale: object) -> tuple[float, float]:
@@ -93,25 +112,20 @@ def _resize(
     scale: tuple[float, float] | None,
     kind: str,
 ) -> Array:
+    """An image in a program of others; `apart` is 0."""
     y, x = plane_axes(image, "resize")
     check_filled(image, (y, x), "resize")
     to = work_type(image.type)
     counts, steps = [], []
     for k, p in ((0, y), (1, x)):
-        n = image._whole.extent(p)
-        if apart > 1 and p == x:
-            n = build.div(n, int32(apart))
-        count, step = _sized(n, k, size, scale)
+        count, step = _sized(image._whole.extent(p), k, size, scale)
         counts.append(count)
         steps.append(step)
-    if apart:
-        work = stretched(image, apart, counts, steps, kind, to)
-    else:
-        work = image
-        # Rows first: their pixels lie side by side, and there are fewer afterwards when
-        # an image gets smaller.
-        for p, count, step in zip((y, x), counts, steps, strict=True):
-            work = _along(work, p, count, step, kind, to)
+    work = image
+    # Rows first: their pixels lie side by side, and there are fewer afterwards when an
+    # image gets smaller.
+    for p, count, step in zip((y, x), counts, steps, strict=True):
+        work = _along(work, p, count, step, kind, to)
     return saturated(work, image.type)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
 from parhelion.filters.lines import by_lines
 from parhelion.lang.checked import a_kind
@@ -25,6 +26,27 @@ Image = TypeVar("Image", Array, NDArray[Any])
 #: For how many choices of arguments code is kept in memory.
 _MOST_KEPT = 512
 (_IMAGE,) = declared_by(lambda image: image, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An image of pixels, its channels side by side.
+
+    elements: (H, W * apart). apart: from one pixel of a row to the next. shape: of the
+    image.
+    """
+
+    elements: NDArray[Any]
+    apart: int
+    shape: tuple[int, ...]
+
+    def pixels(self, found: NDArray[Any]) -> NDArray[Any]:
+        """What was made of the rows, with the channels of the image."""
+        if found.shape == self.elements.shape:
+            return found.reshape(self.shape)
+        # It has other rows and columns, but as many channels.
+        height, width = found.shape
+        return found.reshape(height, width // self.apart, *self.shape[2:])
 
 
 def run(
@@ -44,30 +66,40 @@ def run(
     """
     if isinstance(image, Array):
         return function(image, 0, *given)
+    found = rows_of(function, image)
+    if found is None:
+        return as_a_whole(function, image, *given)
+    made = _jitted(function, given, found.apart, schedule)(found.elements)
+    return found.pixels(made)
+
+
+def rows_of(function: Callable[..., Array], image: Any) -> Rows | None:
+    """An image of pixels as rows of elements, as no filter mixes channels; None for one
+    whose axes have names, and for an array of others than two or three axes.
+
+    Raises TypeMismatchError for what is no image of `function`'s.
+    """
     if type(image) is not np.ndarray:
         if not has_pixels(image):
             raise no_image(function, image)
-        array, names = pixels(image, _IMAGE)
+        image, names = pixels(image, _IMAGE)
         if any(names):
-            # Its rows and columns are found by their names.
-            return _jitted(function, given, 0, None)(image)
-        image = array
+            return None
     if image.ndim not in (2, 3):
-        return _jitted(function, given, 0, None)(image)
-    # Channels are elements of a row: no filter mixes them.
+        return None
     rows, apart = image, 1
     if image.ndim == 3:
         height, width, apart = image.shape
         rows = image.reshape(height, width * apart)
     if rows.strides[1] != rows.itemsize:
         rows = np.ascontiguousarray(rows)
-    apart = max(apart, 1)
-    found = _jitted(function, given, apart, schedule)(rows)
-    if found.shape != rows.shape:
-        # It has other rows and columns, but as many channels.
-        height, width = found.shape
-        return found.reshape(height, width // apart, *image.shape[2:])
-    return found.reshape(image.shape)
+    return Rows(rows, max(apart, 1), image.shape)
+
+
+def as_a_whole(function: Callable[..., Array], image: Any, *given: Any) -> Any:
+    """As `run`, of pixels whose channels do not lie side by side, or whose axes have
+    names: their rows and columns are found by these."""
+    return _jitted(function, given, 0, None)(image)
 
 
 def no_image(function: Callable[..., Array], given: object) -> TypeMismatchError:
@@ -107,4 +139,4 @@ def _jitted(
     return _known.setdefault(key, made)
 
 
-__all__ = ["Image", "no_image", "run"]
+__all__ = ["Image", "Rows", "as_a_whole", "no_image", "rows_of", "run"]

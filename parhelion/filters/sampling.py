@@ -77,16 +77,19 @@ def between(points: Array, step: Array) -> tuple[Array, Array]:
     return whole_part((points + 0.5) * step - 0.5)
 
 
-def shares(points: Array, step: Array, to: str) -> tuple[Array, Array, Node]:
+def shares(
+    points: Array, step: Array, to: str, most: Node | None = None
+) -> tuple[Array, Array, Node]:
     """What the points of a line cover, each a step long: the first pixel of each; what
     part of its length lies in each pixel from that one on, a table (pixels, points);
-    and how many pixels that has."""
+    and how many pixels that has, which may be given."""
     low = points * step
     before, _ = whole_part(low)
     at = Array._of(computed(before._whole, "at"))
     high = low + step
-    longest = build.cast(INT32, Intrinsic(_WIDE, "floor", (step._whole.value,)))
-    most = build.add(longest, int32(2))
+    if most is None:
+        longest = build.cast(INT32, Intrinsic(_WIDE, "floor", (step._whole.value,)))
+        most = build.add(longest, int32(2))
     line = points._whole
     number = build.cast(INT32, coordinate(1))
     k = Array._of(Whole(number, (most, *line.shape), (None, None), line.trace))

@@ -1,239 +1,253 @@
-"""An image by itself in another size: rows of pixels are blended first, and then what
+"""An image of pixels in another size: rows of pixels are blended first, and then what
 lies along them.
 
-Places and weights are tables, computed before all else: those of columns for each
-element of a row, of which a pixel has as many as there are channels, so that rows are
-read element by element as they lie in memory. Of a row of the result, that of blended
-pixels stays in the cache, continued on both ends by as many pixels as are read there.
+Places and weights are tables that the code is given, so that one program does for all
+sizes; those of columns are of each element of a row, of which a pixel has as many as
+there are channels, so that rows are read element by element as they lie in memory.
+Several rows of the result are computed together, as their pixels come from the same
+places. Of them, the rows of blended pixels stay in the cache, continued on both ends by
+as many pixels as are read there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
-from parhelion.filters.lines import STRIP, lanes_of, vectorize
-from parhelion.filters.padded import Source
-from parhelion.filters.planes import Plane, array
-from parhelion.filters.sampling import (
-    TAPS,
-    between,
-    blended,
-    first,
-    shares,
-    table,
+import numpy as np
+
+from parhelion.filters.line_tables import (
+    Line,
+    Tables,
+    all_places,
+    element_tables,
+    reach,
+    tables,
 )
+from parhelion.filters.lines import STRIP, lanes_of, vectorize
+from parhelion.filters.planes import array, plane_axes, saturated
+from parhelion.filters.sampling import blended, work_type
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
-from parhelion.ir.expr import ImageLoad
 from parhelion.ir.function import Function
-from parhelion.ir.rewrite import nodes
-from parhelion.lang.effects import unsafe_promise_clamped
+from parhelion.lang.arrays import pixel_type
+from parhelion.lang.effects import undef, unsafe_promise_clamped
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.rdom import RDom, of_rvar
 from parhelion.lang.var import Var
 from parhelion.schedule.directives import TailStrategy
-from parhelion.schedule.order import callees, realization_order
-from parhelion.types import INT32, Float
+from parhelion.schedule.order import realization_order
 from parhelion.whole.array import Array
-from parhelion.whole.core import Whole, computed, coordinate, moved
+from parhelion.whole.core import Whole, coordinate, moved
+from parhelion.whole.jit import Jitted, jit
 
-_WIDE = Float(64)
+Pixels = np.ndarray[Any, np.dtype[Any]]
+#: For how many kinds and numbers of channels code is kept in memory.
+_MOST_KEPT = 128
+#: How many rows of the result are computed together, by the pixels that each one of
+#: theirs is made of along a row: with more of these there is less in common.
+_TOGETHER = {1: 4, 2: 4, 4: 4, 8: 2}
 
 
-def stretched(
-    image: Array,
-    apart: int,
-    sizes: Sequence[Node],
-    steps: Sequence[Node],
-    kind: str,
-    to: str,
-) -> Array:
-    """An image (H, W * apart) with another number of rows and columns.
+def stretched(rows: Pixels, apart: int, lines: tuple[Line, Line], kind: str) -> Pixels:
+    """An image of pixels with another number of rows and columns.
 
-    sizes: how many of them. steps: from one to the next, in pixels of the image, as
-    float64. kind: as of `resize`. to: the float that values are computed in. The
-    result is one of such floats, but for "nearest".
+    rows: (H, W * apart), the elements of a pixel side by side. lines: down, and across.
+    kind: as of `resize`.
     """
-    whole = image._whole
-    lines = [
-        _Line(whole, 1, 1, sizes[0], steps[0]),
-        _Line(whole, 0, apart, sizes[1], steps[1]),
-    ]
+    to = work_type(pixel_type(rows)[0])
+    down = tables(lines[0], kind, to)
+    across = element_tables(lines[1], kind, to, apart)
     if kind == "nearest":
-        value = moved(whole.value, {line.p: line.nearest() for line in lines})
-    elif kind == "area":
-        value = _covered(whole, lines, to)
-    else:
-        value = _interpolated(image, apart, lines, kind, to)
-    extents = tuple([line.extent for line in lines])
-    return Array._of(Whole(value, extents, whole.names, whole.trace))
+        found: Pixels = _program("nearest", apart, 0, 1)(
+            rows, down.places, across.places
+        )
+        return found
+    how, first, count = "blended", *reach(kind)
+    if kind == "area":
+        how = "of two" if _is_of_two(down) and _is_of_two(across) else "covered"
+    if how == "covered":
+        # Points are made of as many pixels as tables say.
+        down, across = [
+            all_places(line, kind, to, n)
+            for line, n in zip(lines, (1, apart), strict=True)
+        ]
+    found = _program(how, apart, first, count)(
+        rows, down.places, down.weights, across.places, across.weights
+    )
+    return found
 
 
-class _Line:
-    """The points of the result along an axis.
-
-    p: the axis, counted from the last. apart: how many elements of it a pixel has.
-    """
-
-    def __init__(self, whole: Whole, p: int, apart: int, size: Node, step: Node):
-        self.p, self.apart, self.size, self.step = p, apart, size, step
-        self.trace = whole.trace
-        self.pixels = build.div(whole.extent(p), int32(apart))
-        self.last = build.sub(self.pixels, int32(1))
-        self.extent = build.mul(size, int32(apart))
-
-    def array(self, value: Node) -> Array:
-        """An array of what is said of each point of the result."""
-        return Array._of(Whole(value, (self.size,), (None,), self.trace))
-
-    def points(self) -> Array:
-        """The numbers of the points."""
-        return self.array(build.cast(_WIDE, coordinate(0)))
-
-    def by(self) -> Array:
-        return Array._of(Whole(self.step, (), (), self.trace))
-
-    def elements(self, pixel: Callable[[Node], Node], low: Node, high: Node) -> Node:
-        """The element to be read for the coordinate of the axis, by a table.
-
-        pixel: of a point of the result; it is limited to `low` and `high`.
-        """
-        x = Var("x")
-        table = Func("place")
-        table[x] = wrap(self._element(x._node, pixel, low, high))
-        return self._promised(table[wrap(coordinate(self.p))]._node, low, high)
-
-    def elements_of(
-        self, pixel: Callable[[Node, Node], Node], k: Node, low: Node, high: Node
-    ) -> Node:
-        """As `elements`, of the `k`-th of several pixels."""
-        x, n = Var("x"), Var("k")
-        table = Func("place")
-        place = self._element(x._node, lambda at: pixel(at, n._node), low, high)
-        table[x, n] = wrap(place)
-        found = table[wrap(coordinate(self.p)), wrap(k)]._node
-        return self._promised(found, low, high)
-
-    def _element(
-        self, at: Node, pixel: Callable[[Node], Node], low: Node, high: Node
-    ) -> Node:
-        apart = int32(self.apart)
-        inside = build.clamp(pixel(build.div(at, apart)), low, high)
-        return build.add(build.mul(inside, apart), build.mod(at, apart))
-
-    def _promised(self, place: Node, low: Node, high: Node) -> Node:
-        """What a table says, which is in its limits as it was made."""
-        apart = int32(self.apart)
-        end = build.add(build.mul(high, apart), int32(self.apart - 1))
-        least = build.mul(low, apart)
-        return unsafe_promise_clamped(wrap(place), wrap(least), wrap(end))._node
-
-    def spread(self, table: Whole) -> Callable[[Node], Node]:
-        """The values of a table (k, points), by k, for the coordinate of the axis."""
-        at = coordinate(self.p)
-        if self.apart == 1:
-            return lambda k: moved(table.value, {0: at, 1: k})
-        x, n = Var("x"), Var("k")
-        each = Func("each")
-        to = {0: build.div(x._node, int32(self.apart)), 1: n._node}
-        each[x, n] = wrap(moved(table.value, to))
-        return lambda k: each[wrap(at), wrap(k)]._node
-
-    def nearest(self) -> Node:
-        at = (self.points() * self.by()).astype(INT32)._whole.value
-        return self.elements(lambda n: moved(at, {0: n}), int32(0), self.last)
+def _is_of_two(one: Tables) -> bool:
+    return one.weights is not None and len(one.weights) == 2
 
 
-def _interpolated(
-    image: Array, apart: int, lines: Sequence[_Line], kind: str, to: str
-) -> Node:
-    taps, low = TAPS[kind], first(kind)
-    down, across = lines
-    places, ratios = [], []
-    for line in lines:
-        one, t = between(line.points(), line.by())
-        places.append(computed(one._whole, "before").value)
-        ratios.append(table(kind, t.astype(to))._whole)
-    # Beyond the last pixel by all taps, there are no others than that one.
-    end = build.sub(across.last, int32(low))
-    at = across.elements(lambda n: moved(places[1], {0: n}), int32(-1), end)
-    row = moved(places[0], {0: coordinate(1)})
-    reach = max(1 - low, taps - 1)
-    whole = computed(image._whole)
-    source = Source(whole, apart, "repeat_edge", imm(0, whole.type), reach, row=row)
-    p = Plane(source.rows(), whole, 1, 0, apart, source)
+@lru_cache(_MOST_KEPT)
+def _program(how: str, apart: int, first: int, count: int) -> Jitted[Pixels]:
+    """The code for images whose pixels have so many elements, and its schedule."""
+    if how == "nearest":
 
-    weights = [line.spread(made) for line, made in zip(lines, ratios, strict=True)]
+        def resize(image: Array, down: Array, across: Array) -> Array:
+            return _nearest(image, down, across)
 
-    def blend(pixel: Callable[[int], Array]) -> list[Array]:
-        by = [array(weights[0](int32(k)), whole) for k in range(taps)]
-        return [blended(lambda k: pixel(k + low).astype(to), by)]
+        return jit(resize, schedule=lambda p: by_rows(p, _TOGETHER[count]))
+    if how != "covered":
 
-    (rows,) = p.columns(blend)
+        def resize_by_weights(
+            image: Array, down: Array, by: Array, across: Array, along: Array
+        ) -> Array:
+            given = [(down, by), (across, along)]
+            # Means of areas are sums over a domain elsewhere: there the first product
+            # is rounded by itself, and of two terms that are written out, the second.
+            order = [1, 0] if how == "of two" else list(range(count))
+            return _blended(image, given, apart, first, order)
+
+        return jit(resize_by_weights, schedule=lambda p: by_rows(p, _TOGETHER[count]))
+
+    def resize_by_area(
+        image: Array, down: Array, by: Array, across: Array, along: Array
+    ) -> Array:
+        return _covered(image, [(down, by), (across, along)])
+
+    return jit(resize_by_area, schedule=lambda p: by_rows(p, 1))
+
+
+def _nearest(image: Array, down: Array, across: Array) -> Array:
+    plane_axes(image, "resize")
+    whole = image._whole
+    to = {}
+    for p, places in ((1, down), (0, across)):
+        last = build.sub(whole.extent(p), int32(1))
+        to[p] = _promised(_of_line(places, p), int32(0), last)
+    return _sized(moved(whole.value, to), image, down, across)
+
+
+def _blended(
+    image: Array,
+    given: list[tuple[Array, Array]],
+    apart: int,
+    first: int,
+    order: list[int],
+) -> Array:
+    """Sums of some pixels along both axes, in an order, with their weights."""
+    plane_axes(image, "resize")
+    (down, by), (across, along) = given
+    whole = image._whole
+    to, count = by.dtype, len(order)
+    last = build.sub(whole.extent(1), int32(1))
+    row = _of_line(down, 1)
+
+    def pixel(k: int) -> Array:
+        down_by = int32(order[k] + first)
+        place = build.clamp(build.add(row, down_by), int32(0), last)
+        return array(moved(whole.value, {1: place}), whole).astype(to)
+
+    ratios = [array(_of_pixel(by, 1, int32(k)), whole) for k in order]
+    # A point may lie before the first pixel, or behind the last.
+    before = 1 - first
+    rows = _continued(blended(pixel, ratios)._whole, apart, before, count)
+    # Of rows that begin with pixels before the first one, so that no place is below 0.
+    most = build.sub(whole.extent(0), int32(1))
+    start = build.add(_of_line(across, 0), int32((before + first) * apart))
+    end = build.add(most, int32(before * apart))
+    start = _promised(start, int32(0), end)
 
     def beside(k: int) -> Array:
-        there = build.add(at, int32((k + low) * apart))
-        return array(rows.func[wrap(there), wrap(coordinate(1))]._node, whole)
+        at = build.add(start, int32(order[k] * apart))
+        return array(rows[wrap(at), wrap(coordinate(1))]._node, whole)
 
-    by = [array(weights[1](int32(k)), whole) for k in range(taps)]
-    return blended(beside, by)._whole.value
+    ratios = [array(_of_pixel(along, 0, int32(k)), whole) for k in order]
+    value = saturated(blended(beside, ratios), image.type)._whole.value
+    return _sized(value, image, down, across)
 
 
-def _covered(whole: Whole, lines: Sequence[_Line], to: str) -> Node:
-    """The means of what pixels of the result cover."""
-    down, across = lines
+def _continued(whole: Whole, apart: int, before: int, count: int) -> Func:
+    """Rows, with the first pixel of each as many times before it as is said, and the
+    last one as many times behind it as pixels are read."""
+    width = wrap(whole.extent(0))
+    rows = Func("rows")
+    x, y = Var("x"), Var("y")
+    rows[x, y] = undef(whole.type)
+    inside = RDom([(0, width)], "inside")
+    start = before * apart
+    to = {0: inside.x._node, 1: y._node}
+    rows[inside.x + start, y] = wrap(moved(whole.value, to))
+    beside = RDom([(0, start)], "before")
+    rows[beside.x, y] = rows[beside.x % apart + start, y]
+    beside = RDom([(0, count * apart)], "behind")
+    last = width + (start - apart)
+    rows[beside.x + width + start, y] = rows[beside.x % apart + last, y]
+    return rows
+
+
+def _covered(image: Array, given: list[tuple[Array, Array]]) -> Array:
+    """Sums of as many pixels along each axis as its table of weights has."""
+    plane_axes(image, "resize")
+    whole = image._whole
     value = whole.value
-    for line, name in ((down, "down"), (across, "across")):
-        before, ratios, most = shares(line.points(), line.by(), to)
-        r = RDom([(0, wrap(most))])
+    for (places, weights), p, name in ((given[0], 1, "down"), (given[1], 0, "across")):
+        r = RDom([(0, wrap(weights._whole.extent(1)))])
         k = r.x._node
-
-        def pixel(n: Node, k: Node, before: Array = before) -> Node:
-            return build.add(moved(before._whole.value, {0: n}), k)
-
-        place = line.elements_of(pixel, k, int32(0), line.last)
-        read = build.cast(ratios.type, moved(value, {line.p: place}))
-        term = build.mul(line.spread(ratios._whole)(k), read)
+        last = build.sub(whole.extent(p), int32(1))
+        place = _promised(_of_pixel(places, p, k), int32(0), last)
+        read = build.cast(weights.type, moved(value, {p: place}))
+        term = build.mul(_of_pixel(weights, p, k), read)
         x, y = Var("x"), Var("y")
         at = {0: x._node, 1: y._node}
         total = Func(name)
-        total[x, y] = wrap(imm(0, ratios.type))
+        total[x, y] = wrap(imm(0, weights.type))
         total[x, y] += wrap(moved(term, at))
         value = total[wrap(coordinate(0)), wrap(coordinate(1))]._node
-    return value
+    done = saturated(array(value, whole), image.type)._whole.value
+    return _sized(done, image, given[0][0], given[1][0])
 
 
-def by_rows(pipeline: Pipeline) -> None:
-    """Schedules tables as a whole, and all else for a row of the result."""
+def _of_line(table: Array, p: int) -> Node:
+    """What a table says for the coordinate of an axis, which is counted from the
+    last."""
+    return moved(table._whole.value, {0: coordinate(p)})
+
+
+def _of_pixel(table: Array, p: int, k: Node) -> Node:
+    """What a table says of the k-th pixel for the coordinate of an axis."""
+    return moved(table._whole.value, {0: coordinate(p), 1: k})
+
+
+def _promised(place: Node, low: Node, high: Node) -> Node:
+    """What a table says, which is in its limits as it was made."""
+    return unsafe_promise_clamped(wrap(place), wrap(low), wrap(high))._node
+
+
+def _sized(value: Node, image: Array, down: Array, across: Array) -> Array:
+    whole = image._whole
+    # Places are given as (points,) or as (pixels, points).
+    extents = (down._whole.extent(0), across._whole.extent(0))
+    return Array._of(Whole(value, extents, whole.names, whole.trace))
+
+
+def by_rows(pipeline: Pipeline, together: int) -> None:
+    """Schedules all stages for some rows of the result, which are computed together:
+    whatever they have in common is computed once for all of them."""
     (out,) = pipeline.outputs()
     x, y = out.args()
-    strip, row = Var("strip"), Var("row")
-    out.split(y, strip, row, STRIP, TailStrategy.GuardWithIf)
-    out.parallel(strip).never_partition(strip, row)
-    order = realization_order([out._function])
-    images: set[Function] = set()
-    for f in order:
+    strip, group, row = Var("strip"), Var("group"), Var("row")
+    out.split(y, strip, group, STRIP, TailStrategy.GuardWithIf)
+    out.split(group, group, row, together, TailStrategy.GuardWithIf)
+    out.reorder(row, x, group, strip).unroll(row)
+    out.vectorize(x, lanes_of(out._function.stages()[0]))
+    out.parallel(strip).never_partition(strip)
+    for f in realization_order([out._function]):
         stage = Func._of(f)
-        if _reads_pixels(f) or images & set(callees(f)):
-            images.add(f)
-            if f is not out._function:
-                stage.compute_at(out, row)
-            if f.updates and f.updates[0].args[0] is f.args[0]:
-                _sum_by_lanes(stage, f)
-            else:
-                vectorize(stage, f)
+        if f is out._function:
+            continue
+        stage.compute_at(out, group)
+        if f.updates[0].args[0] is f.args[0]:
+            _sum_by_lanes(stage, f)
         else:
-            stage.compute_root()
-            stage.vectorize(stage.args()[0], lanes_of(f.stages()[0]))
-
-
-def _reads_pixels(f: Function) -> bool:
-    return any(
-        [isinstance(n, ImageLoad) for one in f.stages() for n in nodes(*one.values)]
-    )
+            vectorize(stage, f)
 
 
 def _sum_by_lanes(stage: Func, f: Function) -> None:
@@ -248,4 +262,4 @@ def _sum_by_lanes(stage: Func, f: Function) -> None:
     one.reorder(lane, *[of_rvar(v) for v in domain.vars], group).vectorize(lane)
 
 
-__all__ = ["by_rows", "stretched"]
+__all__ = ["stretched"]

@@ -113,3 +113,20 @@ def test_what_is_refused() -> None:
             resize(image, **given)
     with pytest.raises(hl.BoundsError, match="has no elements"):
         resize(image[:0], 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_program_for_all_sizes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code is compiled for a kind, a type and a number of channels, and no other."""
+    resize(photo((30, 40, 3)), (50, 61), kind=kind)
+
+    def compiled(*given: Any) -> Any:
+        raise AssertionError("another size is compiled for")
+
+    monkeypatch.setattr(hl.Pipeline, "compile_to_callable", compiled)
+    for size in ((41, 47), (64, 128), (33, 90)):
+        image = photo((size[0] - 9, size[1] - 5, 3))
+        wanted = cv2.resize(image, size[::-1], interpolation=KINDS[kind])
+        within(resize(image, size, kind=kind), wanted, kind != "nearest")
+    with pytest.raises(AssertionError, match="another size is compiled for"):
+        resize(photo((30, 40, 5)), (50, 61), kind=kind)
