@@ -31,6 +31,11 @@ class Line:
     points: int
     step: float
 
+    @property
+    def is_halved(self) -> bool:
+        """Whether each point is made of two pixels, and each pixel part of one."""
+        return self.step == 2 and self.pixels == 2 * self.points
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:

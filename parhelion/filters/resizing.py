@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from parhelion.errors import BoundsError, TypeMismatchError, here
 from parhelion.filters.given import number, one_of, pair, sizes
+from parhelion.filters.halving import halved
 from parhelion.filters.line_tables import Line
 from parhelion.filters.planes import plane_axes, saturated
-from parhelion.filters.running import Image, as_a_whole, rows_of
+from parhelion.filters.running import Image, as_a_whole, rows_of, run
 from parhelion.filters.sampling import (
     TAPS,
     between,
@@ -82,8 +83,11 @@ def resize(
         found: Image = as_a_whole(_resize, image, to, by, name)
         return found
     down, across = [_line(n, k, to, by) for k, n in enumerate(rows.shape[:2])]
-    made = stretched(rows.elements, rows.apart, (down, across), name)
-    found = rows.pixels(made)
+    if name in ("linear", "area") and down.is_halved and across.is_halved:
+        found = run(halved, image)
+    else:
+        made = stretched(rows.elements, rows.apart, (down, across), name)
+        found = rows.pixels(made)
     return found
 
 

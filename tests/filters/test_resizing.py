@@ -115,6 +115,26 @@ def test_what_is_refused() -> None:
         resize(image[:0], 3)
 
 
+HALVED = ("uint8", "int8", "uint16", "int16", "int32", "float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", HALVED)
+def test_halves(dtype: str) -> None:
+    """Code for exactly half the rows and columns computes what other code does."""
+
+    @hl.jit(static=["size", "kind"])
+    def of_planes(
+        a: Annotated[hl.Array, "yxc"], size: tuple[int, int], kind: str
+    ) -> hl.Array:
+        return resize(a, size, kind=kind)
+
+    for shape in ((2, 2, 1), (2, 2, 3), (4, 6, 4), (36, 70, 3), (64, 162, 1)):
+        image = photo(shape, dtype)
+        size = shape[0] // 2, shape[1] // 2
+        for kind in ("linear", "area"):
+            same(resize(image, size, kind=kind), of_planes(image, size, kind))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_program_for_all_sizes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code is compiled for a kind, a type and a number of channels, and no other."""
