@@ -32,6 +32,7 @@ from parhelion.ir.expr import (
     FuncCall,
     ImageLoad,
     Imm,
+    Intrinsic,
     Max,
     Min,
     Mul,
@@ -141,6 +142,16 @@ def _may_wrap(index: Expr) -> bool:
     return reads_data(index) and not tame(index)
 
 
+def _promised(e: Expr) -> bool:
+    """Whether `e` is a pixel that is promised to lie in limits without pixels: into
+    these it will be forced."""
+    if not isinstance(e, Intrinsic) or e.op != "promise_clamped":
+        return False
+    pixel, *limits = e.args
+    is_pixel = isinstance(pixel, FuncCall | ImageLoad)
+    return is_pixel and not any([_may_wrap(n) for n in limits])
+
+
 class _Pin(Rewriter):
     def __init__(self, values: Values, scope: Scope | None = None) -> None:
         super().__init__()
@@ -167,7 +178,8 @@ class _Pin(Rewriter):
         return self._pinned(e, made)
 
     def _beside_held(self, e: Expr) -> bool:
-        """Whether `e` is something held, plus or minus a constant.
+        """Whether `e` is something held, plus or minus a constant: pinned, or limited
+        as a promise is.
 
         It then lies between what is held of it without another pin: regions at the
         ends are checked to be coordinates. Accesses to the neighbours of a pixel of
@@ -175,7 +187,7 @@ class _Pin(Rewriter):
         """
         while type(e) in (Add, Sub) and isinstance(e.b, Imm):  # type: ignore[attr-defined]
             e = e.a  # type: ignore[attr-defined]
-        return e in self._held
+        return e in self._held or _promised(e)
 
     def _pinned(self, old: Expr, made: Expr) -> Expr:
         """`made` within the bounds of `old`, which it is made of."""

@@ -68,6 +68,42 @@ def test_regions_of_neighbours_that_overflow(slope: float) -> None:
         f.realize([16])
 
 
+def promised() -> tuple[hl.Func, hl.ImageParam, hl.Param]:
+    """Neighbours of elements that a list names, in a table of a Param's size."""
+    x, z = hl.vars("x z")
+    places = hl.ImageParam(hl.Int(32), 1, "places")
+    end = hl.Param(hl.Int(32), "end", 9)
+    table, f = hl.funcs("table f")
+    table[z] = z * z
+    at = hl.unsafe_promise_clamped(places[x], 0, end)
+    f[x] = table[at] + table[at + 3] * 1000 + table[at - 2] * 1000000
+    table.compute_root()
+    f.vectorize(x, 8)
+    return f, places, end
+
+
+def test_neighbours_of_a_promise_are_not_pinned(tmp_path: Path) -> None:
+    f, places, end = promised()
+    path = tmp_path / "f.stmt"
+    f.compile_to_lowered_stmt(str(path), [places, end], hl.StmtOutputFormat.Text)
+    text = path.read_text()
+    loops = text[text.index("produce f") :]
+    # In the loop and in its last vector: the promise is kept by force, once.
+    assert loops.count("x8(end)") == loops.count("x8(0)") == 2, loops
+
+
+@pytest.mark.parametrize("end", [0, 9, 70])
+def test_neighbours_of_a_broken_promise(end: int) -> None:
+    f, places, param = promised()
+    param.set(end)
+    far = np.iinfo(np.int32)
+    list_ = np.array([0, 5, -1, 80, far.max, far.min, far.max - 2, 9] * 2, np.int32)
+    places.set(list_)
+    at = np.clip(list_, 0, end)
+    expected = at**2 + (at + 3) ** 2 * 1000 + (at - 2) ** 2 * 1000000
+    np.testing.assert_array_equal(np.asarray(f.realize([16])), expected)
+
+
 def mixed(lanes: int) -> tuple[hl.Func, hl.ImageParam]:
     """Neighbours of a pixel mixed by how far a coordinate is between them, zero beyond
     the image, in whole numbers."""
