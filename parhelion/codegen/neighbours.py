@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from parhelion.codegen.addresses import address
 from parhelion.codegen.writer import Function
 from parhelion.ir import build
@@ -11,6 +13,9 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym
 
+#: The first element of a load that is like another one, None if it is not.
+BaseOf = Callable[[E.Load], Expr | None]
+
 
 def offsets_of_run(
     f: Function, e: E.Load, pointer: str, stride: Expr | int
@@ -18,15 +23,33 @@ def offsets_of_run(
     """Where the current run of statements surely loads vectors as `e` does, before
     anything is stored to its buffer: the offsets of their first lanes past `pointer`,
     in elements, rising. stride: of their lanes, a number if it is known."""
-    key = ("offsets", pointer, stride, e.type)
+
+    def base_of(n: E.Load) -> Expr | None:
+        ramp = n.index
+        if isinstance(ramp, E.Ramp) and _named(ramp.stride) == stride:
+            return ramp.base
+        return None
+
+    return offsets_of_alike(f, e, pointer, stride, base_of)
+
+
+def offsets_of_alike(
+    f: Function, e: E.Load, pointer: str, what: object, base_of: BaseOf
+) -> list[int]:
+    """As `offsets_of_run`, of loads that are as far apart from each other in all lanes.
+
+    what: tells them from others. base_of: a number for each that it takes, which is in
+    all lanes of their indices.
+    """
+    key = ("offsets", pointer, what, e.type)
     known = f.memo.get(key)
     if known is None:
-        found = sorted(_found(f, e, pointer, stride))
+        found = sorted(_found(f, e, pointer, base_of))
         known = f.remember(key, " ".join(map(str, found)), f.level(e), e)
     return [int(n) for n in known.split()]
 
 
-def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]:
+def _found(f: Function, e: E.Load, pointer: str, base_of: BaseOf) -> set[int]:
     found: set[int] = set()
     later: set[Var] = set()
     stored: set[BufferSym] = set()
@@ -46,14 +69,14 @@ def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]
                     and n.buffer is e.buffer
                     and n.type is e.type
                     and n.predicate is None
-                    and isinstance(n.index, E.Ramp)
-                    and _named(n.index.stride) == stride
                     and later.isdisjoint(free_vars(n.index))
                     and stored.isdisjoint(f.module.reads(n.index))
                     and all([v in f.vars for v in free_vars(n.index)])
-                    and f.level(n.index.base) <= deepest
                 ):
-                    other, offset = _place(f, e.buffer, n.index.base)
+                    base = base_of(n)
+                    if base is None or f.level(base) > deepest:
+                        continue
+                    other, offset = _place(f, e.buffer, base)
                     if other == pointer:
                         found.add(offset)
         if isinstance(item, S.LetStmt):
@@ -84,4 +107,4 @@ def _named(stride: Expr) -> Expr | int:
     return stride if step is None else step
 
 
-__all__ = ["offsets_of_run"]
+__all__ = ["offsets_of_alike", "offsets_of_run"]

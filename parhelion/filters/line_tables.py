@@ -68,8 +68,12 @@ def tables(line: Line, kind: str, to: str) -> Tables:
 @lru_cache(_MOST_KEPT)
 def element_tables(line: Line, kind: str, to: str, apart: int) -> Tables:
     """The tables of a line whose pixels have so many elements side by side: those of
-    each element of the result, places being counted in elements."""
+    each element of the result, places being counted in elements, and those of several
+    pixels from the one before the first."""
     made = tables(line, kind, to)
+    if made.weights is not None:
+        # Counted from the pixel before the first one: none of them is below 0.
+        made = Tables(made.places + np.int32(1), made.weights)
     return made if apart == 1 else _of_elements(made, apart)
 
 

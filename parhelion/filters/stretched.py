@@ -151,9 +151,8 @@ def _blended(
     rows = _continued(blended(pixel, ratios)._whole, apart, before, count)
     # Of rows that begin with pixels before the first one, so that no place is below 0.
     most = build.sub(whole.extent(0), int32(1))
-    start = build.add(_of_line(across, 0), int32((before + first) * apart))
     end = build.add(most, int32(before * apart))
-    start = _promised(start, int32(0), end)
+    start = _promised(_of_line(across, 0), int32(0), end)
 
     def beside(k: int) -> Array:
         at = build.add(start, int32(order[k] * apart))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -59,26 +60,58 @@ def test_values(of: hl.Type, lanes: int) -> None:
             np.testing.assert_array_equal(got, pixels[at] + pixels[at + 1], name)
 
 
-def test_nothing_beyond_the_places_is_read() -> None:
+def _beside(
+    of: hl.Type, lanes: int, offsets: Sequence[int]
+) -> tuple[hl.Func, hl.ImageParam, hl.ImageParam]:
+    """The sum of an image's pixels so far behind the places of a list."""
+    x, image, places = hl.Var("x"), hl.ImageParam(of, 1), hl.ImageParam(I32, 1)
+    end = image.dim(0).extent() - 1 - max(offsets)
+    at = hl.unsafe_promise_clamped(places[x], 0, end)
+    f = hl.Func("f")
+    f[x] = sum([image[at + k] for k in offsets[1:]], image[at + offsets[0]])
+    f.vectorize(x, lanes)
+    return f, image, places
+
+
+@pytest.mark.parametrize("of", _TYPES)
+@pytest.mark.parametrize("lanes", [8, 24, 64])
+def test_values_beside_each_other(of: hl.Type, lanes: int) -> None:
+    for offsets in ((0, 3, 6, 9), (9, 0), (0, 15, 16, 31, 47), (0, 63, 64), (5, 70)):
+        f, image, places = _beside(of, lanes, offsets)
+        for n in (80, 700):
+            random = np.random.default_rng(0)
+            pixels = random.integers(0, 50, n).astype(DTYPES[of])
+            image.set(pixels)
+            for name, list_ in _lists(n).items():
+                places.set(list_.astype(np.int32))
+                at = np.clip(list_.astype(np.int32), 0, n - 1 - max(offsets))
+                wanted = sum([pixels[at + k] for k in offsets])
+                got = np.asarray(f.realize([640]))
+                np.testing.assert_array_equal(got, wanted, name)
+
+
+@pytest.mark.parametrize("offsets", [(0, 1), (0, 3, 9), (0, 40)])
+def test_nothing_beyond_the_places_is_read(offsets: Sequence[int]) -> None:
     """An image begins and ends where a page does, beside pages that nobody may read:
     what lies between the least place and the greatest is read, and nothing else."""
     page = mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * page)
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     protect = ctypes.CDLL(None, use_errno=True).mprotect
-    f, image, places = _listed(U8, 64)
+    f, image, places = _beside(U8, 64, offsets)
     f.compile_jit()
     pixels = np.frombuffer(memory, np.uint8)[page : 2 * page]
     pixels[:] = np.arange(page) % 100
     for at in (0, 2 * page):
         assert protect(ctypes.c_void_p(base + at), page, 0) == 0
     image.set(pixels)
-    for first in (0, page - 80):
-        list_ = (first + np.arange(64)).astype(np.int32)
+    end = page - 1 - max(offsets)
+    for first, step in ((0, 1), (end - 63, 1), (0, 3), (end - 189, 3)):
+        list_ = (first + step * np.arange(64)).astype(np.int32)
         places.set(list_)
-        here = np.clip(list_, 0, page - 2)
         got = np.asarray(f.realize([64]))
-        np.testing.assert_array_equal(got, pixels[here] + pixels[here + 1])
+        wanted = sum([pixels[list_ + k] for k in offsets])
+        np.testing.assert_array_equal(got, wanted)
     for at in (0, 2 * page):
         assert protect(ctypes.c_void_p(base + at), page, 3) == 0
 
@@ -120,6 +153,13 @@ def test_places_are_asked_once() -> None:
         found = [len(re.findall(pattern, t, re.MULTILINE)) for t in (one, four)]
         assert found[0] > 0
         assert found[1] == found[0] * times
+
+
+def test_what_lies_beside_is_loaded_once() -> None:
+    one = _assembly(_beside(F32, 16, (0,))[0], _vbmi())
+    four = _assembly(_beside(F32, 16, (0, 3, 6, 9))[0], _vbmi())
+    loads = r"vmovdqu32\s.*\{z\}"
+    assert len(re.findall(loads, one)) == len(re.findall(loads, four)) > 0
 
 
 def test_values_of_rows() -> None:

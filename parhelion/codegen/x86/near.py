@@ -4,19 +4,22 @@ Tables of places are made to be walked along: where pixels come from when an ima
 another size, or the elements of a list that was sorted. So code asks, when it runs,
 whether the places of all lanes lie between the least of the first four and the greatest
 of the last four (of colours that are repeated, the first lane may be the third one of a
-pixel), and whether these are at most two registers apart. Then what lies there is
-loaded, no element before the first or beyond the last, and permuted: two loads and a
-permutation for a register, where each lane would take three instructions by itself. Of
-others, lanes are loaded one by one. To ask costs some twenty instructions, once for all
-loads by the same places: those of several rows, and of pixels as far apart.
+pixel), and whether these are at most two registers apart, or four. Then what lies there
+is loaded, no element before the first or beyond the last, and permuted: a load or two
+and a permutation for a register, where each lane would take three instructions by
+itself. Of others, lanes are loaded one by one.
+
+To ask costs some twenty instructions, once for all loads by the same places: those of
+several rows, and of pixels beside each other. What the latter load is loaded together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from parhelion.codegen.addresses import address, offset_pointer
 from parhelion.codegen.expr import broadcast
+from parhelion.codegen.neighbours import offsets_of_alike
 from parhelion.codegen.types import mask_text, memory_type, value_type
 from parhelion.codegen.vector import concatenate, slice_lanes, widen
 from parhelion.codegen.writer import Function
@@ -46,21 +49,44 @@ def load_near(f: Function, e: E.Load) -> str | None:
         return None
     f.module.note_lanes(e.buffer)
     pointer, offset = address(f, e.buffer, rest)
-    pointer = offset_pointer(f, pointer, t, offset)
     # Here, and not inside of what is written elsewhere.
     f.value(moving)
     per = WIDTH * 8 // t.width
+    window = _window(f, e, moving, pointer, offset, per)
     parts = []
     for start in range(0, t.count, per):
         count = min(per, t.count - start)
         name = _function(f, t.width, count, permutation.two)
         kind = f"<{count} x i{t.width}>"
-        given = ", ".join(_Places(f, moving, start, count, t.width).all())
-        text = f.op(f"call {kind} @{name}(ptr {pointer}, {given})")
+        places = _Places(f, moving, start, count, t.width)
+        given = ", ".join(places.all(e, pointer, offset, window))
+        text = f.op(f"call {kind} @{name}({given})")
         parts.append((text, UInt(t.width, count)))
     text, found = concatenate(f, parts)
     vt, to = value_type(found), memory_type(t)
     return text if vt == to else f.op(f"bitcast {vt} {text} to {to}")
+
+
+def _window(
+    f: Function, e: E.Load, moving: Expr, pointer: str, offset: int, per: int
+) -> tuple[int, int]:
+    """The least and the greatest offset past `pointer` of loads by the same places, of
+    which that one is among: what they load is loaded together. It is less than a
+    register, as most places must fit into the rest of two."""
+
+    def base_of(n: E.Load) -> Expr | None:
+        other, rest = parted(f, n.index)
+        return rest if other is moving else None
+
+    found = {offset, *offsets_of_alike(f, e, pointer, moving, base_of)}
+    low = high = min(found)
+    for one in sorted(found):
+        if one - low >= per:
+            if offset < one:
+                break
+            low = one
+        high = one
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +103,92 @@ class _Places:
     count: int
     width: int
 
-    def all(self) -> list[str]:
-        """The arguments of the function that loads, with their types, but the first."""
-        f, per = self.f, self.per
+    def all(
+        self, e: E.Load, pointer: str, offset: int, window: tuple[int, int]
+    ) -> list[str]:
+        """The arguments of the function that loads, with their types.
+
+        offset: of the load, past `pointer`. window: those that are loaded together.
+        """
+        f = self.f
+        low, wide = window[0], window[1] - window[0]
         at = self._once("at", self._at)
         first = self._once("first", lambda: self._extreme(at, 0, "smin"))
         begin = self._once("begin", lambda: f.op(f"sext i32 {first} to i64"))
-        top = self._once("top", lambda: self._top(at, first))
+        far = self._once("far", lambda: self._far(at, first))
         beyond = self._once(
             "beyond",
             lambda: f.op(f"sub {self.places} {at}, {broadcast(f, first, self.kind)}"),
         )
-        near = self._once("near", lambda: self._near(beyond, top))
+        near, few = self._reach(beyond, far, 2, wide)
+        within, most = self._reach(beyond, far, 4, wide)
         index = self._once("index", lambda: self._index(beyond))
-        low = self._once("low", lambda: self._there(top, 0))
-        high = self._once("high", lambda: self._there(top, 1))
-        flags = f"<{per} x i1>"
-        return [
-            f"{self.places} {at}",
+        moved = index
+        if offset != low:
+            by = f"splat (i{self.width} {offset - low})"
+            moved = self._once(
+                ("moved", offset - low), lambda: f.op(f"add {self.whole} {index}, {by}")
+            )
+        low_ones = self._once(("there", wide, 0), lambda: self._there(few, 0))
+        high_ones = self._once(("there", wide, 1), lambda: self._there(few, 1))
+        flags = f"<{self.per} x i1>"
+        asked = [
+            f"ptr {offset_pointer(f, pointer, e.type, low)}",
             f"i64 {begin}",
             f"i1 {near}",
-            f"<{per} x i{self.width}> {index}",
-            f"{flags} {low}",
-            f"{flags} {high}",
+            f"{flags} {low_ones}",
+            f"{flags} {high_ones}",
+            f"i1 {within}",
+            f"i32 {most}",
         ]
+        return [
+            f"ptr {offset_pointer(f, pointer, e.type, offset)}",
+            f"{self.places} {at}",
+            f"i1 {near}",
+            f"i1 {within}",
+            f"{self.whole} {moved}",
+            *[f"{self.whole} {part}" for part in self._parts(e, asked)],
+        ]
+
+    def _reach(
+        self, beyond: str, far: str, registers: int, wide: int
+    ) -> tuple[str, str]:
+        """Whether all that is loaded lies in so many registers, and how far the last
+        element of it is beyond the first, if so. wide: by how much more than places."""
+        most = registers * self.per - 1 - wide
+        top = self._once(("top", most), lambda: self._least(far, most))
+        within = self._once(("within", most), lambda: self._within(beyond, top))
+        last = self._once(
+            ("last", most, wide), lambda: self.f.op(f"add i32 {top}, {wide}")
+        )
+        return within, last
+
+    def _parts(self, e: E.Load, asked: Sequence[str]) -> list[str]:
+        """The registers that are permuted, for all loads by the same places from there.
+
+        asked: what `_registers` is given.
+        """
+        f = self.f
+        name = _registers(f, self.width)
+        four = f"{{ {', '.join([self.whole] * 4)} }}"
+
+        def make() -> str:
+            made = f.op(f"call {four} @{name}({', '.join(asked)})")
+            return " ".join(
+                [f.op(f"extractvalue {four} {made}, {k}") for k in range(4)]
+            )
+
+        key = ("near parts", self.moving, self.start, *asked)
+        return once(f, key, (self.moving, e), make).split()
 
     @property
     def per(self) -> int:
         """How many elements a register holds."""
         return WIDTH * 8 // self.width
+
+    @property
+    def whole(self) -> str:
+        return f"<{self.per} x i{self.width}>"
 
     @property
     def kind(self) -> Type:
@@ -132,17 +215,19 @@ class _Places:
             f"call i32 {f.module.declare(name, 'i32', '<4 x i32>')}(<4 x i32> {some})"
         )
 
-    def _top(self, at: str, first: str) -> str:
-        """How far the last place is beyond the first, but no further than registers."""
-        f = self.f
+    def _far(self, at: str, first: str) -> str:
+        """How far the last place is beyond the first."""
         last = self._extreme(at, self.count - 4, "smax")
-        far = f.op(f"sub i32 {last}, {first}")
-        least = f.module.declare("llvm.umin.i32", "i32", "i32, i32")
-        return f.op(f"call i32 {least}(i32 {far}, i32 {2 * self.per - 1})")
+        return self.f.op(f"sub i32 {last}, {first}")
 
-    def _near(self, beyond: str, top: str) -> str:
-        """Whether all places lie between the first and the last. One before the first
-        is far beyond it, as an unsigned number."""
+    def _least(self, far: str, limit: int) -> str:
+        f = self.f
+        least = f.module.declare("llvm.umin.i32", "i32", "i32, i32")
+        return f.op(f"call i32 {least}(i32 {far}, i32 {limit})")
+
+    def _within(self, beyond: str, top: str) -> str:
+        """Whether no place is further beyond the first one. One before the first is far
+        beyond it, as an unsigned number."""
         f, count = self.f, self.count
         tops = broadcast(f, top, self.kind)
         out = f.op(f"icmp ugt {self.places} {beyond}, {tops}")
@@ -158,14 +243,18 @@ class _Places:
             found = f.op(f"trunc {self.places} {beyond} to {value_type(kind)}")
         return widen(f, found, kind, self.per)
 
-    def _there(self, top: str, k: int) -> str:
-        """Which elements of the k-th register are no further than the last place."""
-        f, width, per = self.f, self.width, self.per
-        whole = Int(width, per)
-        limit = top if width == 32 else f.op(f"trunc i32 {top} to i{width}")
-        numbers = ", ".join([f"i{width} {k * per + i}" for i in range(per)])
-        limits = broadcast(f, limit, whole)
-        return f.op(f"icmp ule {value_type(whole)} <{numbers}>, {limits}")
+    def _there(self, last: str, k: int) -> str:
+        """Which elements of the k-th register are no further than the last one."""
+        f, width = self.f, self.width
+        limit = last if width == 32 else f.op(f"trunc i32 {last} to i{width}")
+        limits = broadcast(f, limit, Int(width, self.per))
+        numbers = _numbers(width, k * self.per, self.per)
+        return f.op(f"icmp ule {self.whole} {numbers}, {limits}")
+
+
+def _numbers(width: int, first: int, count: int) -> str:
+    """A vector of numbers that follow each other."""
+    return f"<{', '.join([f'i{width} {first + i}' for i in range(count)])}>"
 
 
 def _is_listed(f: Function, e: Expr) -> bool:
@@ -184,35 +273,104 @@ def _is_listed(f: Function, e: Expr) -> bool:
     return isinstance(at, E.Ramp) and build.const_int(at.stride) == 1
 
 
-def _function(f: Function, width: int, count: int, two: str) -> str:
-    """The name of the function that loads so many elements, of so many bits."""
+def _registers(f: Function, width: int) -> str:
+    """The name of the function that loads what lies near: two registers, or four."""
     m, per = f.module, WIDTH * 8 // width
     one, whole, flags = f"i{width}", f"<{per} x i{width}>", f"<{per} x i1>"
     load = m.declare(
         f"llvm.masked.load.v{per}{one}.p0", whole, f"ptr, {flags}, {whole}"
     )
+
+    def loaded(word: str, count: int) -> list[str]:
+        found = [f"  %{word}.at = getelementptr {one}, ptr %base, i64 %begin"]
+        for k in range(count):
+            found += [
+                f"  %{word}.at.{k} = getelementptr {one}, ptr %{word}.at,"
+                f" i64 {k * per}",
+                f"  %{word}.{k} = call {whole} {load}(ptr align {width // 8}"
+                f" %{word}.at.{k}, {flags} %{word}.there.{k},"
+                f" {whole} zeroinitializer)",
+            ]
+        return found
+
+    short = "add i32 %most, 0" if width == 32 else f"trunc i32 %most to {one}"
+    text = [
+        "{",
+        "entry:",
+        f"  br i1 %near, label %two, label %further{m.LIKELY}",
+        "two:",
+        *loaded("two", 2),
+        "  br label %done",
+        "further:",
+        "  br i1 %within, label %four, label %done",
+        "four:",
+        f"  %most.0 = {short}",
+        f"  %most.1 = insertelement {whole} poison, {one} %most.0, i64 0",
+        f"  %limits = shufflevector {whole} %most.1, {whole} poison,"
+        f" <{per} x i32> zeroinitializer",
+        *[
+            f"  %four.there.{k} = icmp ule {whole} {_numbers(width, k * per, per)},"
+            " %limits"
+            for k in range(4)
+        ],
+        *loaded("four", 4),
+        "  br label %done",
+        "done:",
+    ]
+    kinds, made = f"{{ {', '.join([whole] * 4)} }}", "poison"
+    for k in range(4):
+        two = f"%two.{k}" if k < 2 else "poison"
+        text.append(
+            f"  %part.{k} = phi {whole} [ {two}, %two ], [ poison, %further ],"
+            f" [ %four.{k}, %four ]"
+        )
+    for k in range(4):
+        text.append(f"  %all.{k} = insertvalue {kinds} {made}, {whole} %part.{k}, {k}")
+        made = f"%all.{k}"
+    text += [f"  ret {kinds} {made}", "}", ""]
+    given = (
+        f"ptr %base, i64 %begin, i1 %near, {flags} %two.there.0,"
+        f" {flags} %two.there.1, i1 %within, i32 %most"
+    )
+    name = f"parhelion.near.registers.{width}"
+    header = f"define internal {kinds} @{name}({given}) alwaysinline"
+    return m.share(name, header, "\n".join(text))
+
+
+def _function(f: Function, width: int, count: int, two: str) -> str:
+    """The name of the function that takes so many elements, of so many bits, out of
+    these registers."""
+    m, per = f.module, WIDTH * 8 // width
+    one, whole, flags = f"i{width}", f"<{per} x i{width}>", f"<{per} x i1>"
     permute = m.declare(
         f"llvm.x86.avx512.{two}.512", whole, f"{whole}, {whole}, {whole}"
     )
     lanes, places = f"<{count} x {one}>", f"<{count} x i32>"
+    some = mask_text(range(count))
+
+    def permuted(name: str, first: int) -> str:
+        return (
+            f"  %{name} = call {whole} {permute}({whole} %part.{first}, {whole} %index,"
+            f" {whole} %part.{first + 1})"
+        )
+
     text = [
         "{",
         "entry:",
-        f"  br i1 %near, label %at.once, label %by.lane{m.LIKELY}",
-        "at.once:",
-        f"  %pointer = getelementptr {one}, ptr %base, i64 %begin",
-    ]
-    for k in range(2):
-        text += [
-            f"  %pointer.{k} = getelementptr {one}, ptr %pointer, i64 {k * per}",
-            f"  %part.{k} = call {whole} {load}(ptr align {width // 8} %pointer.{k},"
-            f" {flags} %there.{k}, {whole} zeroinitializer)",
-        ]
-    text += [
-        f"  %found = call {whole} {permute}({whole} %part.0, {whole} %index,"
-        f" {whole} %part.1)",
-        f"  %together = shufflevector {whole} %found, {whole} poison,"
-        f" {mask_text(range(count))}",
+        f"  br i1 %near, label %two, label %further{m.LIKELY}",
+        "two:",
+        permuted("of.two", 0),
+        f"  %by.two = shufflevector {whole} %of.two, {whole} poison, {some}",
+        "  br label %done",
+        "further:",
+        "  br i1 %within, label %four, label %by.lane",
+        "four:",
+        permuted("low", 0),
+        permuted("high", 2),
+        f"  %bit = and {whole} %index, splat ({one} {2 * per})",
+        f"  %is.high = icmp ne {whole} %bit, zeroinitializer",
+        f"  %of.four = select {flags} %is.high, {whole} %high, {whole} %low",
+        f"  %by.four = shufflevector {whole} %of.four, {whole} poison, {some}",
         "  br label %done",
         "by.lane:",
     ]
@@ -229,16 +387,15 @@ def _function(f: Function, width: int, count: int, two: str) -> str:
     text += [
         "  br label %done",
         "done:",
-        f"  %value = phi {lanes} [ %together, %at.once ], [ {before}, %by.lane ]",
+        f"  %value = phi {lanes} [ %by.two, %two ], [ %by.four, %four ],"
+        f" [ {before}, %by.lane ]",
         f"  ret {lanes} %value",
         "}",
         "",
     ]
     name = f"parhelion.near.{count}.{width}"
-    given = (
-        f"ptr %base, {places} %at, i64 %begin, i1 %near, {whole} %index,"
-        f" {flags} %there.0, {flags} %there.1"
-    )
+    parts = ", ".join([f"{whole} %part.{k}" for k in range(4)])
+    given = f"ptr %base, {places} %at, i1 %near, i1 %within, {whole} %index, {parts}"
     header = f"define internal {lanes} @{name}({given}) alwaysinline"
     return m.share(name, header, "\n".join(text))
 
