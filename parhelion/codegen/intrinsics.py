@@ -360,8 +360,8 @@ def _saturate_float(f: Function, a: Expr, new: Type) -> str:
     if old.is_bfloat() or (old.width == 16 and new.width <= 16):
         single = Float(32, old.count)
         return f.value(E.Intrinsic(new, "saturating_cast", (E.Cast(single, a),)))
-    text = f.value(a)
     if new.width > 16:
+        text = f.value(a)
         sign = "s" if new.is_int() else "u"
         nt, ot = value_type(new), value_type(old)
         from parhelion.codegen.types import suffix
@@ -370,8 +370,26 @@ def _saturate_float(f: Function, a: Expr, new: Type) -> str:
             f"llvm.fpto{sign}i.sat.{suffix(new)}.{suffix(old)}", nt, ot
         )
         return f.op(f"call {nt} {at}({ot} {text})")
+    return limited(f, a, new, _cut)
+
+
+def _cut(f: Function, text: str, old: Type, wide: Type) -> str:
+    return f.op(f"fptosi {value_type(old)} {text} to {value_type(wide)}")
+
+
+def limited(
+    f: Function,
+    a: Expr,
+    new: Type,
+    made_int: Callable[[Function, str, Type, Type], str],
+) -> str:
+    """A float limited to an integer type of at most 16 bits; NaN gives 0.
+
+    made_int: makes int32 of the limited float, given its text and both types.
+    """
     # The limits are exact in float32: clamp there (maxps gives the limit for NaN,
     # which is right where the limit is 0), convert to int32, narrow.
+    old, text = a.type, f.value(a)
     ot, bt = value_type(old), bool_type(old)
     low, high = _float(int(new.lowest()), old), _float(int(new.highest()), old)
     above = f.op(f"fcmp ogt {ot} {text}, {low}")
@@ -379,7 +397,7 @@ def _saturate_float(f: Function, a: Expr, new: Type) -> str:
     below = f.op(f"fcmp olt {ot} {clamped}, {high}")
     clamped = f.op(f"select {bt} {below}, {ot} {clamped}, {ot} {high}")
     wide = Int(32, new.count)
-    made = f.op(f"fptosi {ot} {clamped} to {value_type(wide)}")
+    made = made_int(f, clamped, old, wide)
     if new.is_int():
         nan = f.op(f"fcmp uno {ot} {text}, {text}")
         wt = value_type(wide)

@@ -8,6 +8,7 @@ from parhelion.codegen.x86.exponents import exp
 from parhelion.codegen.x86.interleaving import three_of_bytes
 from parhelion.codegen.x86.mul_shift import mul_shift
 from parhelion.codegen.x86.near import load_near
+from parhelion.codegen.x86.rounding import saturate_rounded
 from parhelion.codegen.x86.short_products import short_product
 from parhelion.codegen.x86.slopes import load_by_slope, load_some_by_slope
 from parhelion.codegen.x86.tables import look_up
@@ -21,6 +22,7 @@ EMITTERS: dict[Key, tuple[Attempt, ...]] = {
     "exp": (exp,),
     "fast_exp": (exp,),
     "rounding_mul_shift_right": (mul_shift,),
+    "saturating_cast": (saturate_rounded,),
     GATHER: (load_by_slope, look_up, load_near),
     MASKED_GATHER: (load_some_by_slope,),
 }
