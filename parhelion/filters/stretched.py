@@ -42,7 +42,8 @@ from parhelion.schedule.directives import TailStrategy
 from parhelion.schedule.order import realization_order
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, coordinate, moved
-from parhelion.whole.jit import Jitted, jit
+from parhelion.whole.jit import jit
+from parhelion.whole.jitted import Jitted
 
 Pixels = np.ndarray[Any, np.dtype[Any]]
 #: For how many kinds and numbers of channels code is kept in memory.
