@@ -14,6 +14,7 @@ Examples in docstrings begin after these lines::
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -407,10 +408,15 @@ def __getattr__(name: str) -> object:
         )
     if home == __name__:  # a package of its own
         return import_module(f"{home}.{name}")
-    module = import_module(home)
-    # All of its names: what `stream` returns is a `Stream`, which nobody asked for.
-    for one in _LATER[home.removeprefix("parhelion.")]:
-        globals()[one] = _shortened(getattr(module, one))
+    import_module(home)
+    # All names of what is loaded with it: what `stream` returns is a `Stream`, and what
+    # `jit` makes gives a function Arrays, which nobody asked for.
+    for other, names in _LATER.items():
+        loaded = sys.modules.get(f"parhelion.{other}")
+        if loaded is not None:
+            for one in names:
+                if one not in globals():
+                    globals()[one] = _shortened(getattr(loaded, one))
     return globals()[name]
 
 

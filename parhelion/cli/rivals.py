@@ -59,12 +59,14 @@ def rival(
         return Rival(against, lambda: function(**{n: given[n] for n in names}))
     if "(" not in against:
         first = next(iter(arrays), "image")
+        module, table = ("cv2", "'cv2'")
+        if against.isidentifier():
+            module, table = against, repr(against)
         raise Problem(
             f"{name} has no rival {against!r}",
             legal=list(rivals),
-            hint=f'give an expression, as --against "{against}.GaussianBlur({first},'
-            f' (5, 5), 1.5)", or a table in the file:'
-            f" AGAINST = {{{against!r}: function}}",
+            hint=f'give an expression, as --against "{module}.GaussianBlur({first},'
+            f' (5, 5), 1.5)", or a table in the file: AGAINST = {{{table}: function}}',
         )
     scope = {**_modules(against), **arrays, **values}
     code = compile(against, "--against", "eval")

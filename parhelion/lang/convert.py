@@ -109,19 +109,26 @@ def literal_as(value: Literal, to: Type) -> Node:
         return _float_literal(value, to if to.is_float() else FLOAT32)
     if to.can_represent(int(value)):
         return imm(int(value), to)
+    shown, small = number_text(int(value)), value.bit_length() <= 128
     if to.is_float():
-        raise LiteralError(
-            f"the integer {value} is not exact in {to}",
-            at=here(),
-            hint=f"write {float(value)!r} if the nearest {to} is meant",
-        )
+        near = f"write {float(value)!r} if the nearest {to} is meant" if small else ""
+        what = f"the integer {shown}" if small else shown
+        raise LiteralError(f"{what} is not exact in {to}", at=here(), hint=near)
+    what = f"the literal {shown}" if small else shown
+    wrapped = f", or wrap the literal on purpose with hl.cast({_spelled(to)}, {shown})"
     raise LiteralError(
-        f"the literal {value} does not fit {to}, which holds "
-        f"{to.lowest()} to {to.highest()}",
+        f"{what} does not fit {to}, which holds {to.lowest()} to {to.highest()}",
         at=here(),
-        hint="cast the other operand to a wider type first, e.g. hl.i32(...), "
-        f"or wrap the literal on purpose with hl.cast({_spelled(to)}, {value})",
+        hint="cast the other operand to a wider type first, e.g. hl.i32(...)"
+        + (wrapped if small else ""),
     )
+
+
+def number_text(value: float) -> str:
+    """A number as a message shows it: an integer of many digits is told of."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
 
 
 def _float_literal(value: float, to: Type) -> Node:
@@ -151,7 +158,7 @@ def default_type(value: Literal) -> Type:
         if Int(bits).can_represent(value):
             return Int(bits)
     raise LiteralError(
-        f"the literal {value} does not fit a 64-bit integer",
+        f"{number_text(int(value))} does not fit a 64-bit integer",
         at=here(),
         hint="an explicit cast wraps: hl.u64(...)",
     )

@@ -14,7 +14,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FloatImm
 from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import ParamSym
-from parhelion.lang.convert import TypeLike, check_type, node_or_none
+from parhelion.lang.convert import TypeLike, check_type, node_or_none, number_text
 from parhelion.lang.expr import Expr, Operand, wrap
 from parhelion.types import Type, round_float
 
@@ -36,23 +36,29 @@ def checked_value(value: object, type: Type, name: str) -> Value:
         raise TypeMismatchError(
             f"Param {name!r} of type {type} takes a number, not {value!r}", at=here()
         )
+    shown = number_text(value)
     if type.is_bool():
         if value not in (0, 1):
             raise LiteralError(
-                f"Param {name!r} is a bool; it cannot be {value!r}", at=here()
+                f"Param {name!r} is a bool; it cannot be {shown}",
+                at=here(),
             )
         return bool(value)
     if type.is_float():
-        if math.isinf(round_float(value, type)) and math.isfinite(value):
+        try:
+            rounded = round_float(float(value), type)
+        except OverflowError:  # of an int that no float64 holds
+            rounded = math.inf
+        if math.isinf(rounded) and abs(value) != math.inf:
             raise LiteralError(
-                f"{value!r} is too large for the type {type} of Param {name!r}",
+                f"{shown} is too large for the type {type} of Param {name!r}",
                 at=here(),
             )
         return float(value)
     if not type.can_represent(value):
         whole = value % 1 == 0
         raise LiteralError(
-            f"{value!r} does not fit the type {type} of Param {name!r}",
+            f"{shown} does not fit the type {type} of Param {name!r}",
             at=here(),
             hint=f"{type} holds {'' if whole else 'the integers from '}{type.lowest()}"
             f" to {type.highest()}",

@@ -483,9 +483,11 @@ def _check_given(
         wanted = f"{what} of type {t}"
         if cls is BufferSym:
             wanted += f" and {dimensions} dimensions"
-        raise HalideError(
-            f"the pipeline's {name!r} is {wanted}; what is given for it is {symbol!r}"
-        )
+        given = f"a Param of type {symbol.type}"
+        if isinstance(symbol, BufferSym):
+            given = f"an ImageParam of type {symbol.type}"
+            given += f" and {len(symbol.dims)} dimensions"
+        raise HalideError(f"the pipeline's {name!r} is {wanted}, not {given}")
 
 
 def _check_extern(e: Extern) -> None:

@@ -175,7 +175,7 @@ def fixed(value: object, declared: Declared) -> Fixed:
     cannot be told from others, as it has no hash."""
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # a memoryview that may be written to
         like = "a tuple" if isinstance(value, list) else "a value that can be hashed"
         raise TypeMismatchError(
             f"the argument {declared.name!r} is {a_kind(value)}, which has no hash: a"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Collection, Sequence
@@ -35,6 +36,19 @@ class Declared:
     named: bool
 
 
+def name_of(function: Callable[..., Any]) -> str:
+    """What a function is called; a `functools.partial`, as what it calls."""
+    inner = _innermost(function)
+    return getattr(inner, "__name__", type(inner).__name__)
+
+
+def _innermost(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that a `functools.partial` calls."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
 def declared_by(
     function: Callable[..., Any], static: Collection[str]
 ) -> tuple[Declared, ...]:
@@ -48,7 +62,7 @@ def declared_by(
     for one in parameters.values():
         if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             raise TypeMismatchError(
-                f"{function.__name__} takes a variable number of arguments,"
+                f"{name_of(function)} takes a variable number of arguments,"
                 f" *{one.name}, and a function under hl.jit names each of them",
                 at=here(),
             )
@@ -63,7 +77,7 @@ def declared_by(
     for name in static:
         if name not in parameters:
             raise TypeMismatchError(
-                f"static= names {name!r}, which is no parameter of {function.__name__}",
+                f"static= names {name!r}, which is no parameter of {name_of(function)}",
                 at=here(),
                 legal=list(parameters),
             )
@@ -83,8 +97,9 @@ def _evaluated(annotation: object, function: Callable[..., Any]) -> object:
     """An annotation that is kept as a text, evaluated where the function stands."""
     if not isinstance(annotation, str):
         return annotation
-    scope = dict(getattr(function, "__globals__", {}))
-    closed = inspect.getclosurevars(function).nonlocals
+    inner = _innermost(function)
+    scope = dict(getattr(inner, "__globals__", {}))
+    closed = inspect.getclosurevars(inner).nonlocals
     try:
         return eval(annotation, scope, dict(closed))  # as `typing.get_type_hints`
     except NameError as error:
@@ -115,4 +130,4 @@ def _axes(annotation: object, name: str) -> str | None:
     return None
 
 
-__all__ = ["MISSING", "Declared", "call", "declared_by"]
+__all__ = ["MISSING", "Declared", "call", "declared_by", "name_of"]

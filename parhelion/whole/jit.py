@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
 
 from parhelion.errors import TypeMismatchError, here
 from parhelion.lang.func import Func
@@ -74,6 +77,16 @@ def jit(
     if not callable(function) or isinstance(function, Func | Jitted):
         raise TypeMismatchError(
             f"hl.jit takes a function of arrays, not {function!r:.60}", at=here()
+        )
+    if isinstance(function, np.ufunc | types.BuiltinFunctionType):
+        name = function.__name__
+        if isinstance(function, np.ufunc):
+            name = f"np.{name}"
+        names = "a" if getattr(function, "nin", 1) == 1 else "a, b"
+        raise TypeMismatchError(
+            f"hl.jit takes a function in Python, and {name} is compiled already",
+            at=here(),
+            hint=f"hl.jit(lambda {names}: {name}({names}))",
         )
     return Jitted(function, _words(static), schedule)
 

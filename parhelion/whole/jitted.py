@@ -17,11 +17,13 @@ from parhelion.errors import (
     BoundsError,
     HalideError,
     InvalidBufferError,
+    LiteralError,
     TypeMismatchError,
     here,
 )
 from parhelion.ir.expr import Var
 from parhelion.lang.callable import Callable as Compiled
+from parhelion.lang.convert import number_text
 from parhelion.lang.func import Func
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param
@@ -41,7 +43,7 @@ from parhelion.whole.arguments import (
 )
 from parhelion.whole.array import Array
 from parhelion.whole.core import loop_order
-from parhelion.whole.declared import MISSING, call, declared_by
+from parhelion.whole.declared import MISSING, call, declared_by, name_of
 from parhelion.whole.program import Program, places
 from parhelion.whole.schedules import Schedule
 
@@ -101,6 +103,7 @@ class Jitted(Generic[_R]):
     ) -> None:
         functools.update_wrapper(self, function)
         self._function = function
+        self._name = name_of(function)
         self._declared = declared_by(function, static)
         self._schedule = schedules.function_of(schedule)
         self._named = [d.name for d in self._declared if d.named]
@@ -176,7 +179,7 @@ class Jitted(Generic[_R]):
 
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments by position, with defaults."""
-        name = self._function.__name__
+        name = self._name
         most = sum([d.placed for d in self._declared])
         if len(args) > most:
             others = " by their places" if most < len(self._declared) else ""
@@ -207,7 +210,7 @@ class Jitted(Generic[_R]):
             # Inside of another function that is traced it is a part of that.
             if out is not None:
                 raise TypeMismatchError(
-                    f"{self._function.__name__} is a part of another function here,"
+                    f"{self._name} is a part of another function here,"
                     " and computes no arrays of its own for out=",
                     at=here(),
                     hint="the other function takes out=",
@@ -323,7 +326,7 @@ class Jitted(Generic[_R]):
         """What is computed into for ``out=``: its arrays, checked, and new ones in the
         place of those that are not dense, or share memory with an input or another."""
         given = _listed(out)
-        name = self._function.__name__
+        name = self._name
         if len(given) != len(plan.outputs):
             raise TypeMismatchError(
                 f"{name} returns {len(plan.outputs)} arrays, and out= has {len(given)}",
@@ -382,7 +385,7 @@ class Jitted(Generic[_R]):
 
         kinds, values, _ = self._sorted(self._bound(args, named))
         arrays = [v for v in values if isinstance(v, np.ndarray)]
-        name = self._function.__name__
+        name = self._name
         with self._lock:
             one = None
             for of_class in range(4):
@@ -468,7 +471,7 @@ class Jitted(Generic[_R]):
         program, _, arrays, shapes = self._fresh(args, named)
         of_class = 0 if self._schedule else schedules.size_class(arrays, shapes)
         self._give_schedule(program, of_class, arrays, shapes)
-        name = fn_name or self._function.__name__
+        name = fn_name or self._name
         program.pipeline.compile_to(outputs, program.arguments(), name, target)
 
     def generator(self, *args: Any, name: str = "", **named: Any) -> type[Generator]:
@@ -510,7 +513,7 @@ class Jitted(Generic[_R]):
 
         function = self._function
         return generator_of(
-            name or function.__name__,
+            name or self._name,
             function.__module__,
             function.__doc__,
             self._declared,
@@ -522,7 +525,8 @@ class Jitted(Generic[_R]):
     def __reduce__(self) -> str:
         """It pickles by its module and name, as functions do: schedules that
         `autoschedule` has found in this process stay here."""
-        module, name = self._function.__module__, self._function.__qualname__
+        module = self._function.__module__
+        name = getattr(self._function, "__qualname__", self._name)
         found: object = sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
@@ -537,7 +541,7 @@ class Jitted(Generic[_R]):
 
     def __repr__(self) -> str:
         names = ", ".join([d.name for d in self._declared])
-        return f"<parhelion.jit {self._function.__name__}({names})>"
+        return f"<parhelion.jit {self._name}({names})>"
 
 
 def numbers(program: Program, args: Sequence[Any]) -> dict[Var, Any]:
@@ -558,7 +562,14 @@ def _plain(value: Any, kind: Kind) -> Any:
     assert isinstance(kind, NumberKind)
     if isinstance(value, np.generic):
         return value.item()
-    return float(value) if kind.type.is_float() else value
+    if not kind.type.is_float():
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise LiteralError(
+            f"{number_text(value)} is too large for a {kind.type}", at=here()
+        ) from None
 
 
 __all__ = ["Jitted", "numbers"]

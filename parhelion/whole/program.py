@@ -23,7 +23,7 @@ from parhelion.lang.pipeline import Pipeline
 from parhelion.whole.arguments import ArrayKind, Fixed, Kind, NumberKind, Pixels
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, coordinate, define, loop_order
-from parhelion.whole.declared import Declared, call
+from parhelion.whole.declared import Declared, call, name_of
 from parhelion.whole.operands import whole_of
 from parhelion.whole.trace import Trace, value_of
 
@@ -57,7 +57,7 @@ class Program:
         self.trace.finished = True
         self.several = isinstance(returned, tuple)
         values = returned if isinstance(returned, tuple) else (returned,)
-        name = getattr(function, "__name__", "result")
+        name = name_of(function)
         self.results = [_result(v, name) for v in values]
         word = name if name.isidentifier() else "result"
         into: Sequence[Func | None] = outputs or [None] * len(self.results)

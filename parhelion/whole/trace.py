@@ -20,6 +20,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.symbols import ParamSym
 from parhelion.ir.text import text
+from parhelion.lang.convert import number_text
 from parhelion.types import Type
 
 
@@ -193,7 +194,7 @@ class Fits:
             if isinstance(self.value, Var) and isinstance(origins[0], ParamSym):
                 what = f"the argument {origins[0].name!r}"
             raise LiteralError(
-                f"{what} is {value}, which does not fit the"
+                f"{what} is {number_text(int(value))}, which does not fit the"
                 f" {self.type} that it stands beside",
                 at=self.site,
                 hint="convert the array first: array.astype('int32')",
