@@ -91,9 +91,9 @@ def _by_rows(pipeline: Pipeline) -> None:
     lanes = lanes_of(total._function.updates[1])
     total.update(0).unscheduled()
     out.vectorize(out.args()[0], lanes)
-    if len(out.args()) > 2 or const_int(along.extents[0]) == 1:
+    if len(out.args()) > 2 or const_int(along.extents[0]) in (0, 1):
         # The sums of a row are as many elements apart as there are channels; or there
-        # is one.
+        # is one at most.
         total.compute_root()
         total.update(1).reorder(x, down).vectorize(x, lanes)
         rows.compute_at(total, down)

@@ -103,6 +103,10 @@ def test_integral() -> None:
         same(F.integral(wide), wanted)
     floats = photo((9, 8), "float64")
     within(F.integral(floats), cv2.integral(floats), 1e-12)
+    for shape in ((4, 0), (0, 5), (1, 1), (9, 1)):
+        ones = np.ones(shape, np.uint8)
+        wanted = np.outer(np.arange(shape[0] + 1), np.arange(shape[1] + 1))
+        same(F.integral(ones), wanted.astype(np.int32))
 
 
 def test_they_are_parts_of_programs() -> None:
