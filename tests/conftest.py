@@ -41,9 +41,11 @@ _ONCE = pytest.MonkeyPatch()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Tells Halide what this computer is, where it would guess wrong; in programs that
-    tests start, too. Has LLVM asked once for each text, by all workers."""
+    tests start, too. Has LLVM asked once for each text, by all workers; what it made is
+    kept in pytest's cache, if there is one."""
     if not hasattr(config, "workerinput"):
-        objects.begin()
+        kept = getattr(config, "cache", None)
+        objects.begin(None if kept is None else kept.mkdir("objects"))
     file = config.getoption("--processor-times")
     if file is not None:
         config.pluginmanager.register(ProcessorTimes(file))
