@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import parhelion as hl
 from apps import blur, hist, local_laplacian
-from apps.common import App, Module
+from apps.common import App, Array, Module
 from parhelion.interp import Rounding
 from tests.aot.builds import halide_headers
 from tests.apps.support import interpreted
@@ -22,13 +23,19 @@ pytestmark = needs_cc
 WIDTH, HEIGHT = 301, 75
 
 
+@cache
+def blurred() -> tuple[Array, Array]:
+    """An image, and what the interpreter makes of it."""
+    rng = np.random.default_rng(3)
+    image = rng.integers(0, 1 << 14, (HEIGHT + 2, WIDTH + 2), np.uint16)
+    return image, interpreted(blur.algorithm, {"input": image}, [WIDTH, HEIGHT])
+
+
 @pytest.mark.parametrize("schedule", ["root", "tiled", "sliding", "rows"])
 def test_blur(schedule: str, tmp_path: Path) -> None:
     app = blur.algorithm(hl)
     blur.SCHEDULES[schedule](hl, app)
-    rng = np.random.default_rng(3)
-    image = rng.integers(0, 1 << 14, (HEIGHT + 2, WIDTH + 2), np.uint16)
-    exact = interpreted(blur.algorithm, {"input": image}, [WIDTH, HEIGHT])
+    image, exact = blurred()
     text = hl.Pipeline(app.output).c_text([app.inputs["input"]])
     assert "#pragma omp parallel for" in text
     assert "#pragma omp simd" in text
@@ -38,6 +45,19 @@ def test_blur(schedule: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(out), exact)
 
 
+@cache
+def enhanced() -> tuple[Array, Array]:
+    """A photograph, and what the interpreter makes of it."""
+    rng = np.random.default_rng(4)
+    image = rng.integers(0, 1 << 16, (3, HEIGHT, WIDTH), np.uint16)
+    return image, interpreted(
+        lambda module: local_laplacian.algorithm(module, 3),
+        {"input": image},
+        [WIDTH, HEIGHT, 3],
+        {"levels": 6, "alpha": 0.5, "beta": 0.75},
+    )
+
+
 @pytest.mark.parametrize("schedule", ["root", "strips"])
 def test_local_laplacian(schedule: str, tmp_path: Path) -> None:
     app = local_laplacian.algorithm(hl, 3)
@@ -45,14 +65,7 @@ def test_local_laplacian(schedule: str, tmp_path: Path) -> None:
         local_laplacian.schedule_root(hl, app)
     else:
         _strips(hl, app)
-    rng = np.random.default_rng(4)
-    image = rng.integers(0, 1 << 16, (3, HEIGHT, WIDTH), np.uint16)
-    exact = interpreted(
-        lambda module: local_laplacian.algorithm(module, 3),
-        {"input": image},
-        [WIDTH, HEIGHT, 3],
-        {"levels": 6, "alpha": 0.5, "beta": 0.75},
-    )
+    image, exact = enhanced()
     params = [app.params[n] for n in ("levels", "alpha", "beta")]
     call = compiled(app.output, [app.inputs["input"], *params], tmp_path)
     out = hl.Buffer(hl.UInt(16), [WIDTH, HEIGHT, 3])
