@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import parhelion as hl
 from apps import blur, harris, hist, unsharp
-from apps.common import Array
+from apps.common import App, Array
 from parhelion.interp import interpret
 
 #: The inline schedules recompute on purpose.
@@ -28,9 +28,16 @@ TOLERANCE["hist"] = (2, 0.001)
 EVERY = [(name, way) for name, app in APPS.items() for way in app.SCHEDULES]
 
 
-def run(app: ModuleType, name: str, way: str, image: Array, size: list[int]) -> Array:
-    built = app.algorithm(hl)
-    app.SCHEDULES[way](hl, built)
+@cache
+def scheduled(name: str, way: str) -> App:
+    """An application under a schedule, compiled once for images of several sizes."""
+    built: App = APPS[name].algorithm(hl)
+    APPS[name].SCHEDULES[way](hl, built)
+    return built
+
+
+def run(name: str, way: str, image: Array, size: list[int]) -> Array:
+    built = scheduled(name, way)
     buffer = hl.Buffer(image)
     buffer.set_min(ORIGIN.get(name, [0] * image.ndim))
     built.inputs["input"].set(buffer)
@@ -48,7 +55,7 @@ def test_reproduces_halides_output(name: str, way: str) -> None:
     data = np.load(REFERENCE / f"{name}.npz")
     expected = data["output"]
     size = list(expected.shape[::-1])
-    differ(run(APPS[name], name, way, data["input"], size), expected, TOLERANCE[name])
+    differ(run(name, way, data["input"], size), expected, TOLERANCE[name])
 
 
 def small_input(name: str) -> tuple[Array, list[int]]:
@@ -61,10 +68,10 @@ def small_input(name: str) -> tuple[Array, list[int]]:
     return image, [33, 15] if name == "harris" else [37, 19, 3]
 
 
-@pytest.mark.parametrize(("name", "way"), EVERY)
-def test_agrees_with_the_interpreter_and_numpy(name: str, way: str) -> None:
+@cache
+def expected_of(name: str) -> tuple[Array, Array]:
+    """What the interpreter and NumPy make of the small image."""
     image, size = small_input(name)
-    got = run(APPS[name], name, way, image, size)
     built = APPS[name].algorithm(hl)
     symbol = built.inputs["input"]._sym
     mins = ORIGIN.get(name, [0] * image.ndim)
@@ -74,9 +81,15 @@ def test_agrees_with_the_interpreter_and_numpy(name: str, way: str) -> None:
         {},
         {symbol: (image.transpose(), mins)},
     )
-    np.testing.assert_array_equal(got, exact.transpose())
+    return exact.transpose(), APPS[name].with_numpy(image)
+
+
+@pytest.mark.parametrize(("name", "way"), EVERY)
+def test_agrees_with_the_interpreter_and_numpy(name: str, way: str) -> None:
+    got = run(name, way, *small_input(name))
+    exact, numpy = expected_of(name)
+    np.testing.assert_array_equal(got, exact)
     # NumPy fuses no products and sums: floats may differ in last places.
-    numpy = APPS[name].with_numpy(image)
     limit = {"blur": 0.0, "hist": 1.0}.get(name, 1e-5)
     assert np.abs(got.astype(float) - numpy.astype(float)).max() <= limit
 
