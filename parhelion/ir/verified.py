@@ -24,20 +24,27 @@ class Verified:
     """The expressions that were found well-formed, for each kind of program apart."""
 
     def __init__(self) -> None:
-        self._kinds: dict[Hashable, dict[Expr, frozenset[Used]]] = {}
+        self._kinds: dict[Hashable, Known] = {}
 
-    def uses(
-        self, e: Expr, kind: Hashable, check: Callable[[Expr], None]
-    ) -> frozenset[Used]:
-        """The flat buffers that an expression loads from, and the Funcs that it calls.
+    def of(self, kind: Hashable) -> Known:
+        """Those of one kind: all else than a node that decides whether it is sound."""
+        return self._kinds.setdefault(kind, Known())
 
-        kind: what else than the node decides whether one is well-formed.
-        check: is called with each node that was not found well-formed in such a program
-            before, with parents before their children; raises where one is not.
+
+class Known:
+    """What expressions use that were found well-formed."""
+
+    def __init__(self) -> None:
+        #: The flat buffers that an expression loads from, and the Funcs that it calls.
+        self.uses: dict[Expr, frozenset[Used]] = {}
+
+    def find(self, e: Expr, check: Callable[[Expr], None]) -> frozenset[Used]:
+        """As `uses`, also of an expression that is new.
+
+        check: is called with each node that was not found well-formed before, with
+            parents before their children; raises where one is not.
         """
-        known = self._kinds.setdefault(kind, {})
-        if e in known:
-            return known[e]
+        known = self.uses
         checked: set[Expr] = set()
         stack = [e]
         while stack:
@@ -72,4 +79,4 @@ def _joined(n: Expr, known: dict[Expr, frozenset[Used]]) -> frozenset[Used]:
     return found if own is None or own in found else found | {own}
 
 
-__all__ = ["Used", "Verified"]
+__all__ = ["Known", "Used", "Verified"]

@@ -87,9 +87,9 @@ class _Checker:
     ) -> None:
         self.form = form
         self.after = after
-        self.verified = verified or Verified()
-        #: What the checks of nodes ask of a form.
-        self.kind = (form in _NESTS, form is Form.FINAL)
+        # What the checks of nodes ask of a form.
+        kind = form in _NESTS, form is Form.FINAL
+        self.known = (verified or Verified()).of(kind)
         self.vars: set[Var] = set()
         self.buffers: set[BufferSym] = set()
         self.funcs: set[Function] = set()
@@ -409,7 +409,10 @@ class _Checker:
                 self.fail(f"the Var {v.name!r} is used outside of its scope", e)
         if strings and type(e) is E.StringImm:
             return
-        for used in self.verified.uses(e, self.kind, self.node):
+        uses = self.known.uses.get(e)
+        if uses is None:
+            uses = self.known.find(e, self.node)
+        for used in uses:
             if not self.is_there(used):
                 self.blame(e)
 

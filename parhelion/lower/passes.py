@@ -484,6 +484,7 @@ def _passed(
 ) -> Stmt:
     """What passes make of a program of some form. vectors: see `LowerOptions`."""
     verified = verified or Verified()
+    sound: tuple[Stmt, Form] | None = None
     for step in passes:
         progress.step(step.name)
         start = time.perf_counter()
@@ -493,7 +494,9 @@ def _passed(
         if _verifying():
             final = step.leaves is Form.FINAL and not vectors
             form = form if final else step.leaves or form
-            verify(body, form, after=step.name, verified=verified)
+            if sound != (body, form):
+                verify(body, form, after=step.name, verified=verified)
+                sound = body, form
     return body
 
 

@@ -11,7 +11,7 @@ from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import Stmt
-from parhelion.ir.verified import Verified
+from parhelion.ir.verified import Known, Verified
 from parhelion.ir.verify import Form, verify
 from parhelion.schedule.directives import FuncSchedule
 from parhelion.types import INT32
@@ -41,7 +41,7 @@ def test_what_is_said_is_the_same_as_of_a_first_program(twice: bool) -> None:
 def seen(e: Expr) -> list[Expr]:
     """A program of one expression, and the nodes that are checked of it."""
     found: list[Expr] = []
-    Verified().uses(e, 0, found.append)
+    Known().find(e, found.append)
     return found
 
 
@@ -51,11 +51,11 @@ def test_each_node_is_checked_once_and_parents_first() -> None:
     assert seen(whole) == [whole, whole.a, shared, VAR, i(1), i(2), whole.b]
     verified = Verified()
     found: list[Expr] = []
-    verified.uses(shared, "one kind", found.append)
+    verified.of("one kind").find(shared, found.append)
     assert found == [shared, VAR, i(1)]
-    verified.uses(whole, "one kind", found.append)
+    verified.of("one kind").find(whole, found.append)
     assert found[3:] == [whole, whole.a, i(2), whole.b]
-    verified.uses(whole, "another kind", found.append)
+    verified.of("another kind").find(whole, found.append)
     assert found[7:] == seen(whole)
 
 
@@ -64,10 +64,10 @@ def test_what_expressions_use() -> None:
     f.types, f.args = (F32,), (VAR,)
     load = E.Load(F32, room, VAR, None)
     call = E.FuncCall(F32, f, (VAR,), 0)
-    verified = Verified()
+    known = Known()
 
     def uses(e: Expr) -> set[object]:
-        return set(verified.uses(e, 0, lambda _: None))
+        return set(known.find(e, lambda _: None))
 
     assert uses(VAR) == set()
     assert uses(E.Add(load, call)) == {room, f}
@@ -78,7 +78,7 @@ def test_what_expressions_use() -> None:
 
 def test_a_node_that_was_refused_is_refused_again() -> None:
     wrong = E.Add(VAR, i(1))
-    verified = Verified()
+    known = Known()
 
     def refuse(n: Expr) -> None:
         if n is wrong:
@@ -86,7 +86,7 @@ def test_a_node_that_was_refused_is_refused_again() -> None:
 
     for e in (E.Mul(wrong, i(2)), E.Mul(wrong, i(2)), wrong):
         with pytest.raises(InternalError, match="no"):
-            verified.uses(e, 0, refuse)
+            known.find(e, refuse)
 
 
 def test_scopes_are_asked_at_each_place() -> None:
