@@ -43,6 +43,8 @@ _FEW_LINES, _TILE, _LEAST_TILES = 16, 1024, 16
 #: 4,194,304 points, two cores and filters of orders 1 to 8, tiles of 1,024 take 0.99 to
 #: 1.21 times as long as those of 4,096, which are within 1.02 of the fastest of all.
 _WIDER, _MANY_TILES = (4096, 2048), 1024
+#: Points in a vector at least.
+_FEWEST_LANES = 4
 #: By how much more rounding errors may grow in wider tiles.
 _NO_MORE = 1.1
 
@@ -98,9 +100,11 @@ def tail_of(step: int, extent: int | Expr | None) -> TailStrategy:
     return TailStrategy.ShiftInwards
 
 
-def across(dims: Sequence[AnyDim], position: int, t: Type) -> AnyDim | None:
-    """The dimension across which a scan along another one has its vectors; None if
-    no other has so many points.
+def across(
+    dims: Sequence[AnyDim], position: int, t: Type, n: int | None = None
+) -> AnyDim | None:
+    """The dimension across which a scan along another one has its vectors, of `n`
+    points or as many as a register holds; None if no other has so many points.
 
     Of dimensions whose size is not known, those further in than the one that is scanned
     are taken to have them: there vectors are dense.
@@ -108,11 +112,25 @@ def across(dims: Sequence[AnyDim], position: int, t: Type) -> AnyDim | None:
 
     def suits(k: int, d: AnyDim) -> bool:
         if isinstance(d.extent, int):
-            return d.extent >= lanes(t)
+            return d.extent >= (n or lanes(t))
         return k < position
 
     others = [(k, d) for k, d in enumerate(dims) if k != position]
     return next((d for k, d in others if suits(k, d)), None)
+
+
+def across_few(
+    dims: Sequence[AnyDim], position: int, t: Type
+) -> tuple[AnyDim, int] | None:
+    """As `across`, and how many points a vector has: if no dimension has as many as a
+    register holds, half of them, and so on."""
+    n = lanes(t)
+    while n >= _FEWEST_LANES:
+        v = across(dims, position, t, n)
+        if v is not None:
+            return v, n
+        n //= 2
+    return None
 
 
 def is_dense(dims: Sequence[Dim], v: Var, position: int) -> bool:
@@ -199,13 +217,14 @@ def schedule_scans(
 
     stages: Funcs that scan, and their updates.
     """
-    v = across(dims, position, t)
-    if v is None:
+    found = across_few(dims, position, t)
+    if found is None:
         for f, _ in stages:
             f.compute_root()
         return
-    n, dense = lanes(t), is_dense(dims, v, position)
-    size = strip_of(dense, dims[position].extent, t)
+    v, n = found
+    dense = is_dense(dims, v, position)
+    size = strip_of(dense, dims[position].extent, t) if n == lanes(t) else n
     wide = min(size, 2 * n)
     strips, inside = strips_of(out, v)
     out.split(v, strips, inside, size, tail_of(size, v.extent))
@@ -228,8 +247,8 @@ def schedule_scans(
 def is_dense_across(dims: Sequence[RecFilterDim], position: int, t: Type) -> bool:
     """Whether scans along a dimension have their vectors where points lie side by
     side."""
-    v = across(dims, position, t)
-    return v is not None and is_dense(dims, v, position)
+    found = across_few(dims, position, t)
+    return found is not None and is_dense(dims, found[0], position)
 
 
 def schedule_scan_within(
@@ -241,26 +260,27 @@ def schedule_scan_within(
     """Schedules a filter that goes over its image once, with vectors where points lie
     side by side: strips in parallel."""
     out, (only,) = scan
-    v = across(dims, position, t)
-    assert v is not None
+    found = across_few(dims, position, t)
+    assert found is not None
+    v, n = found
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
     strips, inside = strips_of(out, v)
-    size, wide = strips_alike(v.extent, t)
+    size, wide = strips_alike(v.extent, t, n)
     stage = out.update(only.update).split(v, strips, inside, size)
     schedule_walk(out, only, inside, [strips, *rest], wide)
     in_parallel(stage, strips, rest)
 
 
-def strips_alike(extent: int, t: Type) -> tuple[int, int]:
+def strips_alike(extent: int, t: Type, n: int) -> tuple[int, int]:
     """How wide the strips are in which a scan goes over so many lines, side by side,
-    and its vectors.
+    and its vectors, of registers that hold `n` points.
 
     Strips have about the same width, as the vectors of one are computed even where it
     goes beyond the image, and each thread has one if there are lines enough. Vectors
     are those of two registers if that leaves none half empty: what has been stored
     under a mask is long in coming back.
     """
-    n, size = lanes(t), extent * t.bytes()
+    size = extent * t.bytes()
     wide = n if extent % (2 * n) else 2 * n
     count = max(-(-size // _WIDE), min(get_num_threads(), size // _STRIP), 1)
     return -(-extent // (count * wide)) * wide, wide

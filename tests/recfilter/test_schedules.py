@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import parhelion as hl
 from parhelion.recfilter import RecFilter, RecFilterDim
-from parhelion.recfilter.schedules import strips_alike
+from parhelion.recfilter.schedules import across_few, lanes, strips_alike
 from parhelion.runtime.threads import get_num_threads
 
 Array = NDArray[Any]
@@ -243,15 +243,48 @@ def threads(request: pytest.FixtureRequest) -> Any:
 def test_strips_of_columns_fit_the_image(t: str, width: int, threads: int) -> None:
     """A strip has less than a vector beyond its share of the image, and there is one
     for each thread if columns are enough."""
-    size, wide = strips_alike(width, hl.Buffer(np.zeros(1, t)).type())
+    x, y = RecFilterDim("x", width), RecFilterDim("y", 21)
+    kind = hl.Buffer(np.zeros(1, t)).type()
+    found = across_few((x, y), 1, kind)
+    assert found is not None and found[0] is x
+    size, wide = strips_alike(width, kind, found[1])
     count = -(-width // size)
     assert size % wide == 0
     assert count * size - width < count * wide
     assert count >= threads or width * np.dtype(t).itemsize < threads * 512
 
-    x, y = RecFilterDim("x", width), RecFilterDim("y", 21)
     pixels = rng.integers(0, 100, (21, width)).astype(t)
     f, inp = RecFilter("f"), hl.Buffer(pixels)
     f[x, y] = inp[x, y]
     f.add_filter(+y, [1, 1])
     assert np.array_equal(np.asarray(f.realize()), np.cumsum(pixels, 0, t))
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("shape", [(48, 5), (5, 20), (33, 3), (7, 7), (5, 4), (3, 3)])
+def test_vectors_of_few_lines(
+    shape: tuple[int, int], back: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines that do not fill a register are scanned in vectors of fewer, down to four,
+    whether they lie side by side or one after the other."""
+    pixels = rng.integers(0, 100, shape).astype(np.uint8)
+    height, width = shape
+    x, y = RecFilterDim("x", width), RecFilterDim("y", height)
+    for axis, d in enumerate((y, x)):
+        lines = shape[1 - axis]
+        found = across_few((x, y), 1 - axis, hl.UInt(8))
+        if lines < 4:
+            assert found is None
+        else:
+            n = min(lanes(hl.UInt(8)), 1 << lines.bit_length() - 1)
+            assert found is not None and found[0] is (x, y)[axis] and found[1] == n
+        f, inp = RecFilter("f"), hl.Buffer(pixels)
+        f[x, y] = inp[x, y]
+        f.add_filter(+d, [1, 1])
+        wanted = np.cumsum(pixels, axis, np.uint8)
+        if back:
+            f.add_filter(-d, [1, 1])
+            wanted = np.flip(np.cumsum(np.flip(wanted, axis), axis, np.uint8), axis)
+        assert np.array_equal(np.asarray(f.realize()), wanted)
+        f.print_loop_nest()
+        assert ("vectorized" in capsys.readouterr().out) == (lines >= 4)
