@@ -110,7 +110,7 @@ def _first_pass(tiles: Tiles, axis: Axis, v: Dim | None, dense: bool, t: Type) -
         tails.reorder(inside, q, *tiles.others, strips).parallel(strips)
     else:
         strips, inside = strips_of(tails, v)
-        size = strip_of(dense, axis.width, t)
+        size = strip_of(dense, axis.width, t, v.extent)
         tails.split(v, strips, inside, size, tail_of(size, v.extent))
         rest = [d for d in tiles.others if d is not v]
         tails.reorder(inside, q, strips, *rest, axis.outer).parallel(axis.outer)
@@ -155,7 +155,7 @@ def _last_pass(
     else:
         rest = [d for d in tiles.others if d is not v]
         strips, inside = strips_of(out, v, outer, inner)
-        size = strip_of(dense, axis.width, t)
+        size = strip_of(dense, axis.width, t, v.extent)
         out.split(v, strips, inside, size, tail_of(size, v.extent))
         if dense:
             out.reorder(inside, inner, strips, outer, *rest).vectorize(inside, n)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import parhelion as hl
 from parhelion.recfilter import RecFilter, RecFilterDim
-from parhelion.recfilter.schedules import across_few, lanes, strips_alike
+from parhelion.recfilter.schedules import across_few, lanes, strip_of, strips_alike
 from parhelion.runtime.threads import get_num_threads
 
 Array = NDArray[Any]
@@ -288,3 +288,19 @@ def test_vectors_of_few_lines(
         assert np.array_equal(np.asarray(f.realize()), wanted)
         f.print_loop_nest()
         assert ("vectorized" in capsys.readouterr().out) == (lines >= 4)
+
+
+@pytest.mark.parametrize("t", [hl.UInt(8), hl.Float(32), hl.Float(64)])
+def test_strips_of_filters_that_keep_lines(t: hl.Type) -> None:
+    """They are as wide as registers are many, but for images that they do not fit:
+    strips never go beyond the image, and compute little twice."""
+    n = lanes(t)
+    widest, least = strip_of(True, 100, t), max(n, 256 // t.bytes())
+    assert widest >= least and widest % n == 0
+    for extent in range(n, 6 * widest):
+        size = strip_of(True, 100, t, extent)
+        assert size <= extent and size % n == 0
+        twice = -(-extent // size) * size - extent
+        assert size <= least or twice <= extent / 8
+        fits = widest <= extent and extent % widest == 0
+        assert size == widest or not fits
