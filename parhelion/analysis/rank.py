@@ -12,7 +12,7 @@ expressions may tie (Vars of one name); they keep the order they came in.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import NamedTuple
 from zlib import crc32
@@ -30,6 +30,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.node import Node
 
 #: Sort keys: Vars first and by name, then the rest by a structural hash, constants
 #: last. What the numbers of unique names say comes last in each.
@@ -171,6 +172,26 @@ def is_small(cond: Expr) -> bool:
 def reads_data(e: Expr) -> bool:
     """Whether `e` reads memory or calls a function: pixel data, not an index."""
     return rank(e).data
+
+
+def loads(*roots: Node) -> Iterator[Load]:
+    """Every distinct Load in a tree, or in several, those around others first.
+
+    Of expressions that read nothing, which are most of the nodes of a program, no more
+    than that is asked.
+    """
+    seen: set[Node] = set()
+    stack = list(reversed(roots))
+    while stack:
+        n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        if type(n) is Load:
+            yield n
+        stack += [
+            c for c in n.children()[::-1] if not isinstance(c, Expr) or reads_data(c)
+        ]
 
 
 def is_pure(e: Expr) -> bool:

@@ -112,7 +112,7 @@ def nodes(*roots: Node) -> Iterator[Node]:
             continue
         seen.add(n)
         yield n
-        stack.extend(reversed(n.children()))
+        stack += n.children()[::-1]
 
 
 _NO_VARS: frozenset[Var] = frozenset()

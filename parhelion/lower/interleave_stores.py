@@ -19,11 +19,12 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from parhelion.analysis.linear import difference
+from parhelion.analysis.rank import loads
 from parhelion.dataclass import dataclass
 from parhelion.ir.build import block, const_int, imm, is_true
-from parhelion.ir.expr import Expr, Load, Ramp, Shuffle
+from parhelion.ir.expr import Expr, Ramp, Shuffle
 from parhelion.ir.node import Node
-from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import Block, Evaluate, LetStmt, Produce, Stmt, Store
 from parhelion.ir.symbols import BufferSym
 
@@ -163,7 +164,7 @@ def _step(s: Store) -> int | None:
 
 
 def _reads(n: Node) -> set[BufferSym]:
-    return {e.buffer for e in nodes(n) if isinstance(e, Load)}
+    return {e.buffer for e in loads(n)}
 
 
 def _joined(g: _Group, items: list[Stmt]) -> Store:

@@ -39,7 +39,7 @@ from functools import cached_property
 
 from parhelion.analysis.linear import difference
 from parhelion.analysis.monotonic import slope
-from parhelion.analysis.rank import reads_data
+from parhelion.analysis.rank import loads, reads_data
 from parhelion.dataclass import dataclass
 from parhelion.ir.build import (
     block,
@@ -280,12 +280,11 @@ class _Streams(Rewriter):
 def _read_elsewhere(s: Stmt) -> set[BufferSym]:
     """The outputs that are read outside of the innermost loops that store to them, and
     of iterations of theirs that stand before them."""
-    every = list(nodes(s))
-    loads = [n for n in every if isinstance(n, Load) and n.buffer.role == "output"]
-    if not loads:
+    read = [n for n in loads(s) if n.buffer.role == "output"]
+    if not read:
         return set()
     inside: dict[BufferSym, set[Load]] = {}
-    for n in every:
+    for n in nodes(s):
         if isinstance(n, Block):
             items = [i for i in n.items if isinstance(i, LetStmt | Store)]
             written = {i.buffer for i in items if isinstance(i, Store)}
@@ -299,7 +298,7 @@ def _read_elsewhere(s: Stmt) -> set[BufferSym]:
         for load in body:
             if isinstance(load, Load) and load.buffer in stored:
                 inside.setdefault(load.buffer, set()).add(load)
-    return {n.buffer for n in loads if n not in inside.get(n.buffer, ())}
+    return {n.buffer for n in read if n not in inside.get(n.buffer, ())}
 
 
 def _has_loops(s: Stmt) -> bool:
@@ -311,7 +310,7 @@ def _has_loops(s: Stmt) -> bool:
 def _loads(body: Iterable[Stmt]) -> list[Load]:
     """What the values are read from that lets and stores have."""
     values = [i.value for i in body if isinstance(i, LetStmt | Store)]
-    return [n for v in values for n in nodes(v) if isinstance(n, Load)]
+    return [n for v in values for n in loads(v)]
 
 
 @dataclass(frozen=True, slots=True)
