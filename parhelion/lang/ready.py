@@ -140,20 +140,25 @@ class ReadyCode:
             return False
         try:
             layouts = tuple([image(args[i]) for i, image in self._images])
-            fitting = self._fitting.get(layouts)
+        except HalideError:
+            return False
+        fitting = self._fitting.get(layouts)
+        if fitting is None:
+            fitting = self._fit(layouts)
             if fitting is None:
-                fitting = self._fit(layouts)
-                if fitting is None:
-                    return False
-                remember(self._fitting, layouts, fitting)
-            values = list(args)
-            for (i, _), layout in zip(self._images, fitting, strict=True):
-                values[i] = layout
+                return False
+            remember(self._fitting, layouts, fitting)
+        values = list(args)
+        for (i, _), layout in zip(self._images, fitting, strict=True):
+            values[i] = layout
+        try:
             self._call.run(values)
         except TimeLimitError:
             raise
-        except (struct.error, OverflowError, TypeError, HalideError):
+        except HalideError:
             return False
+        except (struct.error, OverflowError, TypeError):
+            return False  # a number that its type does not hold
         return True
 
     def _fit(self, layouts: Sequence[Layout]) -> list[Layout] | None:
