@@ -12,13 +12,14 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.c.joined import joined
+from parhelion.codegen.c.limits import limited
 from parhelion.codegen.c.loops import is_simd
 from parhelion.codegen.c.parted import parted
 from parhelion.codegen.c.straight import opened
 from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.evaluate import evaluate
-from parhelion.ir.expr import Load, Var
+from parhelion.ir.expr import Expr, Load, Var
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
@@ -431,3 +432,40 @@ def test_casts_that_change_nothing(most: int, has_cast: bool, tmp_path: Path) ->
     f.vectorize(x, 8, GUARD)
     assert ("(int16_t)" in hl.Pipeline(f).c_text([])) is has_cast
     same(f, compiled(f, [], tmp_path), [100])
+
+
+BYTES = [BufferSym(n, UInt(8), 1, "output") for n in ("c_from", "c_to")]
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("compare", [build.lt, build.le])
+def test_guards_of_multiples_are_ends(
+    times: int, compare: Callable[[Expr, Expr], Expr]
+) -> None:
+    """A guard of ``lane * times``, by a name that is given before the branch."""
+    lane, size, place = [Var(n, INT32) for n in ("lane", "size", "place")]
+    store = S.Store(BYTES[1], build.cast(UInt(8), place), lane, None)
+    named = S.LetStmt(place, build.mul(lane, build.int32(times)))
+    body = build.block(named, S.If(compare(place, size), store, None))
+    loop = limited(
+        S.For(lane, build.int32(0), build.int32(16), ForKind.VECTORIZED, body)
+    )
+    assert not any([isinstance(n, S.If) for n in nodes(loop)])
+    for limit in range(-5, 50):
+        wanted = [
+            i
+            for i in range(16)
+            if evaluate(compare(build.int32(i * times), size), {size: limit})
+        ]
+        assert max(int(evaluate(loop.extent, {size: limit})), 0) == len(wanted)
+
+
+def test_guards_by_what_lanes_read_stay() -> None:
+    lane, read = Var("lane", INT32), Var("read", INT32)
+    source = BufferSym("c_sizes", INT32, 1, "input")
+    named = S.LetStmt(read, Load(INT32, source, build.int32(0), None))
+    store = S.Store(BYTES[1], build.cast(UInt(8), lane), lane, None)
+    for after in (build.lt(lane, read), build.lt(build.mul(lane, lane), read)):
+        body = build.block(named, S.If(after, store, None))
+        loop = S.For(lane, build.int32(0), build.int32(16), ForKind.VECTORIZED, body)
+        assert limited(loop) is loop

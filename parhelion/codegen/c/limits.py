@@ -6,13 +6,14 @@ of the places in memory, which they do not see through a branch, gathers and sca
 
 from __future__ import annotations
 
-from parhelion.analysis.linear import built, difference
+from parhelion.analysis.linear import built, difference, linear
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.intrinsics import MARKS
-from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.ir.intrinsics import INTRINSICS, MARKS
+from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 
 
@@ -29,20 +30,38 @@ def limited(loop: S.For) -> S.For:
 
 
 def ends(loop: S.For) -> tuple[list[Expr], S.Stmt]:
-    """Of a loop whose body is a branch, before which lanes its conditions hold that
-    hold for the first ones, and the body without them."""
+    """Of a loop whose body is a branch, after names at most, before which lanes its
+    conditions hold that hold for the first ones, and the body without them."""
     body = loop.body
-    if not isinstance(body, S.If) or body.otherwise is not None:
+    *names, branch = body.items if isinstance(body, S.Block) else (body,)
+    if not isinstance(branch, S.If) or branch.otherwise is not None:
         return [], body
+    places: dict[Var, Expr] = {}
+    for one in names:
+        if not isinstance(one, S.LetStmt) or _has_effects(one.value):
+            return [], body
+        places[one.var] = substitute(one.value, places)
     found: list[Expr] = []
     rest: list[Expr] = []
-    for condition in _conditions(body.cond):
-        end = _end(condition, loop.var)
+    for condition in _conditions(branch.cond):
+        end = _end(substitute(condition, places), loop.var)
         (rest if end is None else found).append(condition if end is None else end)
-    then = body.then
+    if not found:
+        return [], body
+    then = branch.then
     for condition in reversed(rest):
         then = S.If(condition, then, None)
-    return found, then
+    return found, build.block(*names, then)
+
+
+def _has_effects(e: Expr) -> bool:
+    """Whether it matters for how many lanes a value is computed."""
+    for n in nodes(e):
+        if isinstance(n, E.Extern):
+            return True
+        if isinstance(n, E.Intrinsic) and not INTRINSICS[n.op].pure:
+            return True
+    return False
 
 
 def _conditions(e: Expr) -> list[Expr]:
@@ -58,13 +77,21 @@ def _end(condition: Expr, lane: Var) -> Expr | None:
     if not isinstance(condition, E.LT | E.LE) or condition.a.type is not INT32:
         return None
     form = difference(condition.b, condition.a)
-    if form.terms.get(lane) != -1:
+    times = -form.terms.get(lane, 0)
+    if times <= 0:
         return None
     others = form.without(lane)
     for atom in others.terms:
         if lane in free_vars(atom) or any([isinstance(n, E.Load) for n in nodes(atom)]):
             return None
-    return built(others.shifted(isinstance(condition, E.LE)), INT32)
+    if times == 1:
+        return built(others.shifted(isinstance(condition, E.LE)), INT32)
+    # The last lane of which so many times are less than the others, or as much.
+    most = built(others.shifted(-isinstance(condition, E.LT)), INT32)
+    if most is None:
+        return None
+    last = simplify(build.div(most, build.int32(times)))
+    return built(linear(last).shifted(1), INT32)
 
 
 __all__ = ["ends", "limited"]
