@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.codegen.c.blocked import blocked
 from parhelion.codegen.c.joined import joined
 from parhelion.codegen.c.limits import limited
 from parhelion.codegen.c.loops import is_simd
@@ -434,7 +435,97 @@ def test_casts_that_change_nothing(most: int, has_cast: bool, tmp_path: Path) ->
     same(f, compiled(f, [], tmp_path), [100])
 
 
+def bytes_of_floats() -> tuple[hl.Func, hl.ImageParam]:
+    image = hl.ImageParam(hl.Float(32), 2, "c_levels")
+    f = hl.Func("c_bytes")
+    edge = hl.clamp(x + 1, 0, image.width() - 1)
+    f[x, y] = hl.u8(hl.sqrt(image[x, y] * 9.0 + image[edge, y]))
+    f.split(x, x, xi, 16, GUARD).vectorize(xi)
+    return f, image
+
+
+def test_rows_of_bytes_are_whole_vectors() -> None:
+    f, image = bytes_of_floats()
+    text = hl.Pipeline(f).c_text([image])
+    for width in (64, 16):
+        assert re.search(rf"for \(int32_t (lane\w*) = 0; \1 < {width}; ", text)
+    # Fewer lanes are no vector.
+    assert "#pragma omp simd simdlen(1)" in text
+
+
+@needs_cc
+def test_vectors_that_overlap(tmp_path: Path) -> None:
+    f, image = bytes_of_floats()
+    call = compiled(f, [image], tmp_path)
+    for width in (1, 15, 16, 17, 31, 63, 64, 65, 80, 127, 128, 200):
+        pixels = np.random.default_rng(width).random((3, width), np.float32) * 99
+        given = hl.Buffer(pixels)
+        image.set(given)
+        expected, out = f.realize([width, 3]), hl.Buffer(hl.UInt(8), [width, 3])
+        assert isinstance(expected, hl.Buffer) and call(given, out) == 0
+        assert np.array_equal(np.asarray(out), np.asarray(expected))
+
+
 BYTES = [BufferSym(n, UInt(8), 1, "output") for n in ("c_from", "c_to")]
+
+
+def row_of(read: BufferSym, extent: Expr) -> S.For:
+    """A loop of lanes that stores bytes, and reads some."""
+    lane = Var("lane", INT32)
+    store = S.Store(BYTES[1], Load(UInt(8), read, lane, None), lane, None)
+    return S.For(lane, build.int32(3), extent, ForKind.VECTORIZED, store)
+
+
+def lanes_in(loop: S.For) -> int | None:
+    """Of how many lanes the vectors in a loop are."""
+    if not isinstance(loop.body, S.Block):
+        return 1
+    vector = loop.body.items[-1]
+    assert isinstance(vector, S.For)
+    return build.const_int(vector.extent)
+
+
+def test_how_many_lanes_there_are_decides_on_their_vectors() -> None:
+    size = Var("size", INT32)
+    upper, lower = (
+        build.minimum(size, build.int32(40)),
+        build.maximum(size, build.int32(40)),
+    )
+    for extent, widths in (
+        (size, [64, 16, 1]),
+        (upper, [16, 1]),
+        (lower, [64, 16]),
+        (build.int32(100), [64]),
+        (build.int32(9), [1]),
+    ):
+        found = blocked(row_of(BYTES[0], extent))
+        assert [wanted is None for wanted, _ in found] == [False] * (len(found) - 1) + [
+            True
+        ]
+        assert [lanes_in(one) for _, one in found] == widths
+
+
+def test_lanes_that_read_what_lanes_write_do_not_overlap() -> None:
+    assert not blocked(row_of(BYTES[1], Var("size", INT32)))
+
+
+@pytest.mark.parametrize("extent", [16, 17, 40, 63, 64, 65, 1000])
+def test_blocks_cover_each_lane_and_no_other(extent: int) -> None:
+    size = Var("size", INT32)
+    for wanted, loop in blocked(row_of(BYTES[0], size)):
+        if wanted is None or not evaluate(wanted, {size: extent}):
+            continue
+        first, lanes_of = loop.body.items  # type: ignore[attr-defined]
+        here = lanes_of.body.items[0].value
+        covered = [
+            evaluate(
+                here, {first.var: evaluate(first.value, known), lanes_of.var: lane}
+            )
+            for block in range(int(evaluate(loop.extent, {size: extent})))
+            for known in ({size: extent, loop.var: block},)
+            for lane in range(int(evaluate(lanes_of.extent, {})))
+        ]
+        assert set(covered) == set(range(3, 3 + extent))
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])

@@ -5,8 +5,10 @@ computes what the machine code computes: compile it with ``-fwrapv`` (integers w
 ``-fopenmp``; without that it is one thread. Of nested parallel loops the outermost one
 is given to the threads. A loop that the schedule vectorises is marked so if its body is
 plain, and where a loop over blocks has nothing else in it, both are one loop along the
-row. Unrolled loops are loops with a comment, and what `async_` gives a thread of its
-own is computed before it is used. Functions such as `exp` are those of the C library.
+row. It is there several times if it reads or writes bytes: for whole vectors of two
+lengths, and for fewer lanes. Unrolled loops are loops with a comment, and what `async_`
+gives a thread of its own is computed before it is used. Functions such as `exp` are
+those of the C library.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from parhelion.codegen.backend import Writer
 from parhelion.codegen.c import refusals
+from parhelion.codegen.c.blocked import END_WIDTHS, WIDTHS, blocked
 from parhelion.codegen.c.clamped import clamped
 from parhelion.codegen.c.hoist import hoisted
 from parhelion.codegen.c.joined import joined, sum_of
@@ -24,6 +25,7 @@ from parhelion.codegen.c.text import AtOnce, Text, c_type
 from parhelion.codegen.storage import constant_size
 from parhelion.ir import build
 from parhelion.ir import stmt as S
+from parhelion.ir.expr import Expr
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.types import INT32
@@ -54,11 +56,32 @@ def _loop(f: Text, s: S.For) -> None:
         if parts is not s:
             f.stmt(parts)
             return
-        s = _lanes(f, s)
+        s, widths = _lanes(f, s)
     if simd or s.kind is ForKind.SERIAL:
         before, s = hoisted(s)
         for one in before:
             _let(f, one)
+    if simd:
+        vectors = blocked(s, widths)
+        if vectors:
+            _vectors(f, vectors)
+        else:
+            _plain_loop(f, s, "#pragma omp simd")
+        return
+    note = "" if s.kind is ForKind.SERIAL else f"  // {s.kind.value}"
+    if s.kind is ForKind.PARALLEL and f.at_once is None:
+        why = hindrance(s)
+        if not why:
+            _parallel_loop(f, s, _head(f, s))
+            return
+        note += f", but not here: {why}"
+    f.out(_head(f, s) + note)
+    f.scope(s.body)
+    f.out("}")
+
+
+def _head(f: Text, s: S.For) -> str:
+    """The first line of a loop, after the name of its end."""
     end = build.add(s.min, s.extent)
     if s.var.type is INT32:
         end = sum_of(end)
@@ -69,33 +92,62 @@ def _loop(f: Text, s: S.For) -> None:
         limit = f.name((s, "end"), f"{name}_end")
         f.out(f"const {t} {limit} = {stop};")
         stop = limit
-    head = f"for ({t} {name} = {low}; {name} < {stop}; {name}++) {{"
-    note = "" if s.kind is ForKind.SERIAL else f"  // {s.kind.value}"
-    if s.kind is ForKind.PARALLEL and f.at_once is None:
-        why = hindrance(s)
-        if not why:
-            _parallel_loop(f, s, head)
-            return
-        note += f", but not here: {why}"
-    elif simd:
-        f.out("#pragma omp simd")
-        note = ""
-    f.out(head + note)
+    return f"for ({t} {name} = {low}; {name} < {stop}; {name}++) {{"
+
+
+def _plain_loop(f: Text, s: S.For, pragma: str) -> None:
+    """A loop of lanes, whose body is written as it is."""
+    head = _head(f, s)
+    f.out(pragma)
+    f.out(head)
     f.scope(s.body)
     f.out("}")
 
 
-def _lanes(f: Text, s: S.For) -> S.For:
+def _vectors(f: Text, loops: Sequence[tuple[Expr | None, S.For]]) -> None:
+    """Loops of which the first one is run whose condition holds."""
+    word = "if"
+    for wanted, loop in loops:
+        if len(loops) == 1:
+            _vector_loop(f, loop)
+            continue
+        f.out(f"{word} ({f.root(wanted)}) {{" if wanted is not None else "} else {")
+        f.indent += 1
+        _vector_loop(f, loop)
+        f.indent -= 1
+        word = "} else if"
+    if len(loops) > 1:
+        f.out("}")
+
+
+def _vector_loop(f: Text, s: S.For) -> None:
+    """A loop over whole vectors; or over points, of which gcc is to make none."""
+    if not isinstance(s.body, S.Block) or not isinstance(s.body.items[-1], S.For):
+        _plain_loop(f, s, "#pragma omp simd simdlen(1)")
+        return
+    first, lanes = s.body.items
+    assert isinstance(first, S.LetStmt) and isinstance(lanes, S.For)
+    f.out(_head(f, s))
+    f.indent += 1
+    _let(f, first)
+    _plain_loop(f, lanes, "#pragma omp simd")
+    f.indent -= 1
+    f.out("}")
+
+
+def _lanes(f: Text, s: S.For) -> tuple[S.For, Sequence[int]]:
     """A loop of lanes as C compilers make vectors of it, after the names that it needs
-    before."""
+    before, and the widths of vectors of bytes in it."""
     body = straight(opened(s.body, s.var))
     edges, s = clamped(S.For(s.var, s.min, s.extent, s.kind, body))
     for one in edges:
         _let(f, one)
+    # What reads clamped places is at an end of a row.
+    widths = END_WIDTHS if edges else WIDTHS
     limits, body = with_names(s.body)
     for value, limit in limits.items():
         f.define(limit, f"{f.need('opaque', value.type)}({f.root(value)})")
-    return S.For(s.var, s.min, s.extent, s.kind, body)
+    return S.For(s.var, s.min, s.extent, s.kind, body), widths
 
 
 def _parallel_loop(f: Text, s: S.For, head: str) -> None:
