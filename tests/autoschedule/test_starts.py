@@ -91,13 +91,15 @@ def starts(search: Search) -> Sequence[State]:
     return [apart.merged(), *[apart.together(lv) for lv in (Level.TILE, Level.ROW)]]
 
 
-def test_another_start_leads_to_what_single_changes_do_not() -> None:
-    out = guided()
-    search = search_of(out, budget=10_000)
+@pytest.mark.parametrize("make", [guided, sharpened, iterated])
+def test_single_changes_lead_as_far_as_other_starts(
+    make: Callable[[], hl.Func],
+) -> None:
+    search = search_of(make(), budget=10_000)
     first, *others = [search.descended(s) for s in starts(search)]
     best = min(s.cost for s in others)
-    assert best < 0.95 * first.cost
-    assert search_of(out).run().cost == pytest.approx(best)
+    assert first.cost < 1.03 * best
+    assert search_of(make()).run().cost < 1.03 * best
 
 
 @pytest.mark.parametrize("make", [guided, sharpened, iterated])

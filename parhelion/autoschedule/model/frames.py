@@ -15,6 +15,7 @@ from parhelion.autoschedule.model.geometry import Geometry, Need, Nest, Numbers,
 from parhelion.autoschedule.model.latency import Rows
 from parhelion.autoschedule.model.pages import lost_to_pages
 from parhelion.autoschedule.model.plan import Level, Loops
+from parhelion.autoschedule.model.rereading import Reader
 from parhelion.autoschedule.pipeline.graph import GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions, joint
 from parhelion.autoschedule.pipeline.work import element_bytes
@@ -39,14 +40,18 @@ _STILL = Monotonic.CONSTANT
 class Member:
     """A member of a group, computed inside a loop level.
 
-    stored: bytes of one run's results. traffic: bytes written and read in all.
-    computing: nanoseconds of the core in all.
+    stored: bytes of one run's results. traffic: bytes that move in all where a cache
+    does not hold them: of one that is computed once a tile, those that are fetched and
+    written back as it writes them, of others, those that are written and read.
+    computing: nanoseconds of the core in all. read: of one that is computed once a
+    tile, bytes that one run takes of each source from beyond each cache.
     """
 
     level: int
     stored: Numbers
     traffic: Numbers
     computing: Numbers
+    read: Mapping[Source, Numbers]
 
 
 def new_in_row(need: Need, box: list[Numbers]) -> list[Numbers]:
@@ -181,7 +186,7 @@ class Frame:
         )
         #: Of each of the group's sources, how much of it has to come from memory.
         self.gone = [self._gone(s) for s in geometry.outside]
-        self._in_row: dict[tuple[tuple[Function, ...], ...], Numbers] = {}
+        self._in_row: dict[object, Numbers] = {}
 
     def _gone(self, source: Source) -> float:
         """What the pipeline has written itself, so large that the caches lost it."""
@@ -230,7 +235,20 @@ class Frame:
         if at is Level.ROW and (m in self.sliding or nest.tiles.row < 0):
             # Written once, read by each of the rows that need it.
             traffic = traffic * (1 + self._anew(need)) / 2
-        return Member(level, stored, traffic, runs * (one + self.machine.produce))
+        computing = runs * (one + self.machine.produce)
+        read = self._read(need, m, loops) if at is Level.TILE else {}
+        return Member(level, stored, traffic, computing, read)
+
+    def _read(self, need: Need, m: Function, loops: Loops) -> Mapping[Source, Numbers]:
+        """Bytes that a member's loops take of each source for one tile, from beyond
+        each cache."""
+        model = self.model
+        reader = Reader(need, self.nest.tile_level, loops, model.regions, self.machine)
+        found: dict[Source, Numbers] = {}
+        for stage in model.graph.stages[m]:
+            for s, one in reader.read(stage, model.scattered).items():
+                found[s] = found[s] + one if s in found else one
+        return found
 
     def _anew(self, need: Need) -> Numbers:
         """How much of what a row needs of a source the row before it has not needed."""
@@ -245,15 +263,20 @@ class Frame:
         return np.asarray(share + (1 - share) / self.nest.rows)
 
     def read_in_row(
-        self, rows: tuple[Function, ...], blocks: tuple[Function, ...]
+        self,
+        sources: tuple[Source, ...],
+        rows: tuple[Function, ...],
+        blocks: tuple[Function, ...],
+        whole: Numbers,
     ) -> Numbers:
-        """How much of what a row needs from outside is read for each row: by the new
-        rows of members that keep what they have computed for the row before, by the
-        root, and by what is computed in its blocks. Shares, sources by candidates."""
-        found = self._in_row.get((rows, blocks))
+        """How much of what a row needs of these sources is read for each row: by the
+        new rows of members that keep what they have computed for the row before, by the
+        root, and by what is computed in its blocks. Shares, sources by candidates.
+        whole: what a row needs."""
+        found = self._in_row.get((sources, rows, blocks))
         if found is None:
             nest, at = self.nest, self.nest.row_level
-            read = dict.fromkeys(self.geometry.outside, np.zeros(nest.count))
+            read = dict.fromkeys(sources, np.zeros(nest.count))
             for s, need in nest.needs(self.model.regions, blocks).items():
                 if s in read:
                     read[s] = read[s] + need.volumes[at]
@@ -264,13 +287,12 @@ class Frame:
                         going_on.add(s)
                         read[s] = read[s] + volume
             made = []
-            for s, volume in read.items():
+            for (s, volume), all_ in zip(read.items(), whole, strict=True):
                 share = np.ones(nest.count)
                 if s in going_on:
-                    whole = np.maximum(self.geometry.need(s).volumes[at], 1)
-                    share = np.minimum(volume / whole, 1)
+                    share = np.minimum(volume / np.maximum(all_, 1), 1)
                 made.append(self._average(share))
-            found = self._in_row[rows, blocks] = np.stack(made)
+            found = self._in_row[sources, rows, blocks] = np.stack(made)
         return found
 
     def _read_by_new_row(self, f: Function) -> dict[Source, Numbers]:

@@ -262,6 +262,7 @@ class Geometry:
         by_data: ByData,
     ) -> None:
         self.nest, self._regions, self._by_data = nest, regions, by_data
+        self._inside: dict[object, Numbers] = {}
         self.needs = nest.needs(regions, members)
         self.outside = [
             s for s in self.needs if s is not nest.root and s not in members
@@ -278,13 +279,32 @@ class Geometry:
     @cached_property
     def incoming(self) -> Numbers:
         """Bytes of all that comes from outside: sources by levels by candidates."""
+        return self._volumes(self.outside, self.needs)
+
+    def read_inside(
+        self, sources: Sequence[Source], inside: tuple[Function, ...]
+    ) -> Numbers:
+        """Bytes that the root's loops need of these sources, where only these members
+        are computed in them, further in than once a tile: sources by levels by
+        candidates."""
+        key = tuple(sources), inside
+        found = self._inside.get(key)
+        if found is None:
+            needs = self.nest.needs(self._regions, inside)
+            found = self._inside[key] = self._volumes(sources, needs)
+        return found
+
+    def _volumes(
+        self, sources: Sequence[Source], needs: Mapping[Source, Need]
+    ) -> Numbers:
         nest = self.nest
-        made = np.empty((len(self.outside), len(nest.extents) + 1, nest.count))
-        for k, s in enumerate(self.outside):
-            made[k] = self.needs[s].volumes
-            most = self._looked_up.get(s)
-            if most is not None:
-                made[k] = np.minimum(made[k], most[0])
+        made = np.zeros((len(sources), len(nest.extents) + 1, nest.count))
+        for k, s in enumerate(sources):
+            if s in needs:
+                made[k] = needs[s].volumes
+                most = self._looked_up.get(s)
+                if most is not None:
+                    made[k] = np.minimum(made[k], most[0])
         return made
 
     def pages(self, source: Source) -> Numbers:

@@ -8,13 +8,15 @@ group are evaluated at once, as NumPy arrays.
 Traffic is counted loop by loop, from the blocks outwards: a loop whose single iteration
 fits in a cache takes from beyond that cache each byte once; one that does not takes it
 anew in every iteration. Members that go on from row to row read, and are read, by the
-row. What a member stores for a whole tile has to stay in the
-second-level cache only until it is read last.
+row. Those that are computed once a tile have loops of their own, which count likewise
+(`rereading`); each line that these write is fetched first, and written back later. What
+they store has to stay in the second-level cache only until it is read last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +29,8 @@ from parhelion.autoschedule.model.geometry import Numbers, Tiles
 from parhelion.autoschedule.model.inlinings import Inlinings
 from parhelion.autoschedule.model.pages import Copied
 from parhelion.autoschedule.model.plan import Level, Loops
-from parhelion.autoschedule.pipeline.graph import Graph, GraphStage
+from parhelion.autoschedule.model.rereading import rooms
+from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions
 from parhelion.dataclass import dataclass
 from parhelion.ir.function import Function
@@ -168,48 +171,98 @@ class _GroupCost:
     def _traffic(self) -> tuple[Numbers, Numbers, Numbers]:
         """Bytes that come from the second-level cache, bytes from beyond it, and the
         time of writing what leaves the group."""
-        machine, geometry, nest = self.machine, self.geometry, self.nest
-        # By level, what members store there and how much of that moves.
-        stored: dict[int, Numbers] = {}
-        moved: dict[int, Numbers] = {}
-        for m in self.members:
-            at = m.level
-            if at in stored:
-                stored[at] = stored[at] + m.stored
-                moved[at] = moved[at] + m.traffic
-            else:
-                stored[at], moved[at] = m.stored, m.traffic
-        # Wherever a member is computed, it is there while the loops inside run.
-        sets = geometry.touched
-        for one in stored.values():
-            sets = sets + one
-        # Those of both caches: caches by levels by candidates.
-        first, last = machine.l1 * 0.8, machine.l2 * 0.8
-        fits = sets <= np.array([first, last])[:, None, None]
+        machine, nest = self.machine, self.nest
+        fits = self._fits()
         near: Numbers = np.zeros(nest.count)
         far: Numbers = np.zeros(nest.count)
         lost: Numbers = np.zeros(nest.count)
-        if geometry.outside:
-            volumes = geometry.incoming
-            # From beyond each cache: caches by sources by candidates.
-            loaded = np.stack([volumes[:, 0], volumes[:, 0]])
-            for level, n in enumerate(nest.trips):
-                anew = n * loaded
-                if level == nest.row_level and self.rows:
-                    anew = anew * self.frame.read_in_row(self.rows, self.blocks)
-                once = np.minimum(volumes[:, level + 1], anew)
-                loaded = np.where(fits[:, None, level], once, anew)
+        if self.sources:
+            loaded = self._loaded_by_rows(fits)
+            loaded, kept = self._loaded_by_tiles(loaded, fits)
             near, far = loaded.sum(axis=1)
+            near = near + ~fits[0, nest.tile_level] * kept
             for k, share in enumerate(self.frame.gone):
                 lost = lost + share * loaded[1, k]
-        for at, one in moved.items():
-            near = near + ~fits[0, at] * one
-        spilt, beyond = self._spilt(fits[1], last)
+        for m in self.members:
+            near = near + ~fits[0, m.level] * m.traffic
+        spilt, beyond = self._spilt(fits[1], rooms(machine)[1])
         far = far + spilt
         extra = machine.far_write - machine.far_byte
         written = self.frame.of.written + spilt / 2 * extra
         written = written + (lost + beyond) * machine.lost_byte
         return near, far, written
+
+    @cached_property
+    def kept(self) -> tuple[Function, ...]:
+        """The members that are computed once a tile."""
+        return tuple([m for m, at in self.levels.items() if at is Level.TILE])
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """What loops may read from beyond a cache: what is outside, and then `kept`."""
+        return (*self.geometry.outside, *self.kept)
+
+    @cached_property
+    def volumes(self) -> Numbers:
+        """Bytes that the root's loops need of the sources: by levels by candidates."""
+        inside = tuple([m for m in self.levels if m not in self.kept])
+        return self.geometry.read_inside(self.sources, inside)
+
+    def _fits(self) -> NDArray[np.bool_]:
+        """Whether the first- and the second-level cache hold what one run of the inside
+        of each level touches: caches by levels by candidates."""
+        tile = self.nest.tile_level
+        # Wherever a member is computed, it is there while the loops inside run; of one
+        # that is computed once a tile, these touch what they read of it.
+        inner: Any = self.nest.own_bytes
+        if self.sources:
+            inner = inner + self.volumes[:, :-1].sum(axis=0)
+        outer: Any = self.geometry.touched
+        for m, at in zip(self.members, self.levels.values(), strict=True):
+            outer = outer + m.stored
+            if at is not Level.TILE:
+                inner = inner + m.stored
+        sets = np.concatenate([inner[:tile], outer[tile:]])
+        made: NDArray[np.bool_] = sets <= rooms(self.machine)[:, None, None]
+        return made
+
+    def _loaded_by_rows(self, fits: NDArray[np.bool_]) -> Numbers:
+        """Bytes that the root's loops of one tile take of the sources from beyond each
+        cache: caches by sources by candidates."""
+        volumes = self.volumes
+        loaded = np.stack([volumes[:, 0], volumes[:, 0]])
+        for level in range(self.nest.tile_level):
+            anew = self.nest.trips[level] * loaded
+            if level == self.nest.row_level and self.rows:
+                anew = anew * self.frame.read_in_row(
+                    self.sources, self.rows, self.blocks, volumes[:, level]
+                )
+            once = np.minimum(volumes[:, level + 1], anew)
+            loaded = np.where(fits[:, None, level], once, anew)
+        return loaded
+
+    def _loaded_by_tiles(
+        self, loaded: Numbers, fits: NDArray[np.bool_]
+    ) -> tuple[Numbers, Numbers]:
+        """Bytes that all tiles take of what is outside from beyond each cache, and of
+        what is kept for a tile from beyond the first. loaded: what the root's loops
+        take of all sources in one tile."""
+        geometry, nest = self.geometry, self.nest
+        for m in self.members:
+            for s, read in m.read.items():
+                k = self.sources.index(s)
+                loaded[:, k] = loaded[:, k] + read
+        count = len(geometry.outside)
+        kept = loaded[0, count:].sum(axis=0) * self.frame.of.runs
+        loaded, volumes = loaded[:, :count], geometry.incoming
+        if self.kept:
+            once = np.minimum(volumes[:, nest.tile_level], loaded)
+            loaded = np.where(fits[:, None, nest.tile_level], once, loaded)
+        for level in range(nest.tile_level, len(nest.trips)):
+            anew = nest.trips[level] * loaded
+            once = np.minimum(volumes[:, level + 1], anew)
+            loaded = np.where(fits[:, None, level], once, anew)
+        return loaded, kept
 
 
 def _beside(a: Numbers, b: Numbers, unhidden: float) -> Numbers:
