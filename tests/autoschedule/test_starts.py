@@ -1,4 +1,4 @@
-"""The search begins more than once, and comes to about the same with another budget."""
+"""The search needs one start, and comes to about the same with another budget."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ class Descent(ABC, Generic[M]):
     notes: what could not be analysed, a sentence each. most_length: how long the code
     of the whole pipeline may be without being dear. places: where in the loops of its
     group a Func may be computed. starts: the levels at which all Funcs are to begin
-    with, one descent for each, beside that from all Funcs by themselves.
+    with, one descent for each, beside that from all Funcs by themselves: as changes are
+    taken one by one, that may end where two together would gain.
     """
 
     outputs: tuple[Function, ...]
@@ -51,7 +52,7 @@ class Descent(ABC, Generic[M]):
     notes: list[str]
     most_length: float
     places: ClassVar[tuple[ComputeLevel, ...]] = LEVELS
-    starts: ClassVar[tuple[Level, ...]] = (Level.TILE, Level.ROW)
+    starts: ClassVar[tuple[Level, ...]] = ()
 
     @abstractmethod
     def modelled(self, graph: Graph, regions: Regions) -> M:

@@ -4,9 +4,6 @@ It begins with every Func by itself, and takes the change that gains most, by th
 model, until none gains: a Func inlined into its readers, or a group computed inside the
 loops of the one group that reads it, at one of three levels, with the best tiles for
 both together. Then single decisions are looked at again in the light of all others.
-As changes are taken one by one, a descent may end where two together would gain. So
-there are others, from all Funcs in the loops of those that read them, per tile and per
-row, as far as the budget goes.
 """
 
 from __future__ import annotations
