@@ -46,10 +46,10 @@ def sum_by_lanes(s: Stmt, target: Target) -> Stmt:
 def bytes_of(e: Expr) -> tuple[Expr, Expr] | None:
     """The unsigned and the signed bytes whose exact products `e` is."""
     if isinstance(e, E.Mul) and e.type.width == 32:
-        pair = e.a, e.b
-        if not all(isinstance(x, E.Cast) for x in pair):
+        one, other = _before_cast(e.a), _before_cast(e.b)
+        if one is None or other is None:
             return None
-        a, b = [x.a for x in pair if isinstance(x, E.Cast)]
+        a, b = one, other
     elif isinstance(e, E.Cast) and isinstance(e.a, E.Intrinsic):
         if e.a.op != "widening_mul" or e.type.width != 32:
             return None
@@ -60,6 +60,20 @@ def bytes_of(e: Expr) -> tuple[Expr, Expr] | None:
     if a.type is unsigned and b.type is signed:
         return a, b
     return (b, a) if b.type is unsigned and a.type is signed else None
+
+
+def _before_cast(e: Expr) -> Expr | None:
+    """What a vector was made of that was converted; also one whose lanes were repeated,
+    or put into another order, since."""
+    if isinstance(e, E.Cast):
+        return e.a
+    if isinstance(e, E.Shuffle) and len(e.vectors) == 1:
+        inner = _before_cast(e.vectors[0])
+        return None if inner is None else E.Shuffle((inner,), e.indices)
+    if isinstance(e, E.Broadcast):
+        inner = _before_cast(e.value)
+        return None if inner is None else E.Broadcast(inner, e.lanes)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

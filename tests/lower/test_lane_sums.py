@@ -133,6 +133,40 @@ def test_one_instruction_in_the_loop(
     assert not re.search("vextract|vpshuf|vphadd|vpmovsx|vpmovzx|vmovd\t", body)
 
 
+def repeated(lanes: int) -> tuple[hl.Func, hl.ImageParam, hl.ImageParam]:
+    """Sums of each four bytes times the same four others, ten times."""
+    a, b = hl.ImageParam(I8, 3, "a"), hl.ImageParam(U8, 2, "b")
+    x, f, r = hl.Var("x"), hl.Func("f"), hl.RDom([(0, 4), (0, 10)], "r")
+    f[x] = hl.i32(0)
+    f[x] += hl.cast(I32, b[r.x, r.y]) * hl.cast(I32, a[r.x, x, r.y])
+    a.dim(0).set_bounds(0, 4)
+    a.dim(1).set_stride(4)
+    f.bound(x, 0, lanes)
+    f.update().reorder(r.x, x, r.y).atomic().vectorize(r.x).vectorize(x)
+    return f, a, b
+
+
+@pytest.mark.parametrize("lanes", [16, 64])
+def test_one_instruction_of_repeated_bytes(lanes: int) -> None:
+    """They are converted before they are repeated."""
+    body = innermost(repeated(lanes)[0], VNNI)
+    assert body.count("vpdpbusd") == lanes // 16
+    assert not re.search("vphadd|vpmovsx|vpmovzx|vpmulld", body)
+
+
+@pytest.mark.parametrize("lanes", [16, 64])
+def test_values_of_repeated_bytes(lanes: int) -> None:
+    f, a, b = repeated(lanes)
+    random = np.random.default_rng(0)
+    pixels = random.integers(-128, 128, (10, lanes, 4)).astype(np.int8)
+    small = random.integers(0, 256, (10, 4)).astype(np.uint8)
+    pixels[:, :3], small[:5] = -128, 255
+    a.set(pixels)
+    b.set(small)
+    wanted = (pixels.astype(np.int64) * small[:, None]).sum((0, 2))
+    np.testing.assert_array_equal(np.asarray(f.realize([lanes])), wanted)
+
+
 def test_a_plain_sum_is_one_addition() -> None:
     a, f, r = hl.ImageParam(I32, 1, "a"), hl.Func("f"), hl.RDom([(0, 1024)], "r")
     f[()] = 0
