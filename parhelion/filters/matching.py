@@ -19,6 +19,7 @@ from parhelion.filters.whole_images import run_with
 from parhelion.ir import build
 from parhelion.ir.build import const_int, imm, int32
 from parhelion.ir.expr import Expr as Node
+from parhelion.ir.function import Function
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
 from parhelion.lang.pipeline import Pipeline
@@ -26,7 +27,7 @@ from parhelion.lang.rdom import RDom, of_rvar
 from parhelion.lang.var import Var
 from parhelion.schedule.directives import TailStrategy
 from parhelion.schedule.order import callees, realization_order
-from parhelion.types import Float, Type, UInt
+from parhelion.types import Float, Int, Type, UInt
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, coordinate, letters, moved
 from parhelion.whole.functions import where
@@ -40,6 +41,10 @@ _METHODS = (
     "ccoeff_normed",
 )
 _WIDE = Float(64)
+#: Rows of bytes whose products are added at once.
+_ROWS = 4
+#: Pixels of a row whose sums stay in registers.
+_BLOCK = 64
 #: What is left of sums of squares by rounding, and the least variance of a template:
 #: those of OpenCV.
 _FLAT = 10 * float(np.finfo(np.float32).eps)
@@ -75,9 +80,8 @@ def match_template(image: Image, template: Any, method: str = "ccoeff_normed") -
     """
     word = one_of(method, _METHODS, "method")
     small = _checked(image, template)
-    found: Image = run_with(
-        _match, image, (small,), small.shape, word, schedule=_by_blocks
-    )
+    given = small.shape, word, not isinstance(image, Array)
+    found: Image = run_with(_match, image, (small,), *given, schedule=_by_blocks)
     return found
 
 
@@ -122,7 +126,10 @@ def _check_fits(own: Sequence[int | None], shape: tuple[int, ...]) -> None:
             )
 
 
-def _match(image: Array, template: Array, shape: tuple[int, ...], method: str) -> Array:
+def _match(
+    image: Array, template: Array, shape: tuple[int, ...], method: str, alone: bool
+) -> Array:
+    """alone: whether it is a program by itself, with `_by_blocks` for its schedule."""
     y, x = plane_axes(image, "match_template")
     whole = image._whole
     channels = [p for p in range(whole.rank) if p not in (y, x)]
@@ -131,7 +138,8 @@ def _match(image: Array, template: Array, shape: tuple[int, ...], method: str) -
     windows = _Windows(image, template, shape, (y, x), channels)
     kind, normed = method.removesuffix("_normed"), method.endswith("_normed")
     area, each = shape[0] * shape[1], range(shape[2]) if channels else (None,)
-    found = windows.products()
+    few = image.type is UInt(8) and math.prod(shape) * 255 * 128 < 1 << 31
+    found = windows.products_of_bytes() if alone and few else windows.products()
     if method == "ccorr":
         return found.astype("float32")
     square, squares = windows.total(2), windows.powers(2)
@@ -194,6 +202,41 @@ class _Windows:
         term = build.mul(self._pixel(*at, c), self._of_small(r[1]._node, r[0]._node, c))
         return self._array(self._sum("products", term))
 
+    def products_of_bytes(self) -> Array:
+        """As `products`, of bytes, four rows at a time: those of pixels lie side by
+        side, less 128, so that machines add four products at once. What that takes
+        away is 128 times the sum of the template."""
+        rows, columns = self.shape[:2]
+        k, i, j = Var("k"), Var("i"), Var("j")
+        channel = [Var("c")] if self.channels else []
+        c = [v._node for v in channel]
+        last = build.sub(self.whole.extent(self.axes[0]), int32(1))
+        row = build.minimum(build.add(self.y._node, k._node), last)
+        pixel = self._pixel(row, self.x._node, c, Int(16))
+        fours = Func("fours")
+        fours[k, self.x, self.y, *channel] = wrap(
+            build.cast(Int(8), build.sub(pixel, imm(128, Int(16))))
+        )
+        row = build.add(build.mul(j._node, int32(_ROWS)), k._node)
+        inside = build.minimum(row, int32(rows - 1))
+        level = self._of_small(inside, i._node, c, UInt(8))
+        level = build.select(build.lt(row, int32(rows)), level, imm(0, UInt(8)))
+        small = Func("small")
+        small[k, i, j, *channel] = wrap(level)
+
+        groups = (rows + _ROWS - 1) // _ROWS
+        r = RDom([(0, _ROWS), (0, columns), (0, groups), *self._of_channels(None)])
+        of = [r[3]] if channel else []
+        at = r[0], self.x + r[1], self.y + r[2] * _ROWS, *of
+        one, other = [
+            build.cast(Int(32), read._node)
+            for read in (small[r[0], r[1], r[2], *of], fours[at])
+        ]
+        f = Func("products")
+        f[self.args] = wrap(imm(0, Int(32)))
+        f[self.args] += wrap(build.mul(one, other))
+        return self._array(f) + self.total(1) * 128.0
+
     def powers(self, power: int, channel: int | None = None) -> Array:
         """The sums of pixels or of their squares, of one channel or of all: along
         columns first."""
@@ -225,14 +268,18 @@ class _Windows:
             return []
         return [r[d]._node if channel is None else int32(channel)]
 
-    def _pixel(self, row: Node, column: Node, c: Sequence[Node]) -> Node:
+    def _pixel(
+        self, row: Node, column: Node, c: Sequence[Node], to: Type | None = None
+    ) -> Node:
         at = dict(zip((*self.axes, *self.channels), (row, column, *c), strict=True))
-        return build.cast(self.sum_type, moved(self.whole.value, at))
+        return build.cast(to or self.sum_type, moved(self.whole.value, at))
 
-    def _of_small(self, row: Node, column: Node, c: Sequence[Node]) -> Node:
+    def _of_small(
+        self, row: Node, column: Node, c: Sequence[Node], to: Type | None = None
+    ) -> Node:
         places = reversed(range(self.small.rank))
         at = dict(zip(places, (row, column, *c), strict=True))
-        return build.cast(self.sum_type, moved(self.small.value, at))
+        return build.cast(to or self.sum_type, moved(self.small.value, at))
 
     def _sum(self, name: str, term: Node) -> Func:
         f = Func(name)
@@ -259,7 +306,7 @@ def _by_blocks(pipeline: Pipeline) -> None:
     x, y = out.args()
     strip, row, block, pixel = Var("strip"), Var("row"), Var("block"), Var("pixel")
     out.split(y, strip, row, 16, TailStrategy.GuardWithIf).parallel(strip)
-    out.split(x, block, pixel, 64, TailStrategy.GuardWithIf)
+    out.split(x, block, pixel, _BLOCK, TailStrategy.GuardWithIf)
     out.vectorize(pixel, 8)
     for f in realization_order([out._function]):
         stage = Func._of(f)
@@ -268,17 +315,38 @@ def _by_blocks(pipeline: Pipeline) -> None:
         if f.dimensions < 2:
             stage.compute_root()
             continue
-        lanes = lanes_of(f.updates[0])
-        first, other = stage.args()
+        if not f.updates:
+            # Bytes of which four are added at once: of the template, and of pixels.
+            k, *others = stage.args()
+            stage.bound(k, 0, _ROWS)
+            if y.name in [v.name for v in others]:
+                stage.store_at(out, strip).compute_at(out, row)
+                stage.unroll(k).vectorize(others[0], lanes_of(f.stages()[0]))
+            else:
+                stage.compute_root().vectorize(k)
+            continue
         # Sums along columns are read by others, for a whole row.
         stage.compute_at(out, block if f in callees(out._function) else row)
-        stage.vectorize(first, lanes)
-        domain = f.updates[0].rdom
-        assert domain is not None
-        steps = [of_rvar(v) for v in domain.vars]
-        group, lane = Var("group"), Var("lane")
-        one = stage.update(0).split(first, group, lane, lanes, TailStrategy.GuardWithIf)
-        one.reorder(lane, *steps, group, other).vectorize(lane)
+        _sum_in_registers(stage, f)
+
+
+def _sum_in_registers(stage: Func, f: Function) -> None:
+    first, other = stage.args()
+    lanes = lanes_of(f.updates[0])
+    stage.vectorize(first, lanes)
+    domain = f.updates[0].rdom
+    assert domain is not None
+    steps = [of_rvar(v) for v in domain.vars]
+    group, lane = Var("group"), Var("lane")
+    one = stage.update(0)
+    if any([not g.updates for g in callees(f) if g is not f]):
+        four, *steps = steps
+        one.split(first, group, lane, _BLOCK, TailStrategy.GuardWithIf)
+        one.reorder(four, lane, *steps, group, other).atomic()
+        one.vectorize(four).vectorize(lane)
+        return
+    one.split(first, group, lane, lanes, TailStrategy.GuardWithIf)
+    one.reorder(lane, *steps, group, other).vectorize(lane)
 
 
 __all__ = ["match_template"]

@@ -73,6 +73,24 @@ def test_other_types_by_the_formula(dtype: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("size", [(1, 9), (4, 4), (5, 3), (18, 70)], ids=str)
+@pytest.mark.parametrize("channels", [(), (3,)], ids=["grey", "colours"])
+def test_products_of_bytes_are_exact(
+    size: tuple[int, int], channels: tuple[int, ...]
+) -> None:
+    """With pixels of 0 and 255 alone, in rows that are no multiple of four."""
+    random = np.random.default_rng(1)
+    image = (random.integers(0, 2, (23, 150, *channels)) * 255).astype(np.uint8)
+    small = (random.integers(0, 2, (*size, *channels)) * 255).astype(np.uint8)
+    windows = np.lib.stride_tricks.sliding_window_view(image, small.shape)
+    windows = windows.reshape(*windows.shape[:2], -1).astype(np.int64)
+    wanted = windows @ small.ravel().astype(np.int64)
+    same(F.match_template(image, small, "ccorr"), wanted.astype(np.float32))
+    image[:], small[:] = 255, 255
+    wanted[:] = small.size * 255**2
+    same(F.match_template(image, small, "ccorr"), wanted.astype(np.float32))
+
+
 @pytest.mark.parametrize("shape", [(20, 31), (20, 31, 3)], ids=str)
 def test_a_part_of_a_program(shape: tuple[int, ...]) -> None:
     image = photo(shape)
