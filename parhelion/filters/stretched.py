@@ -59,7 +59,7 @@ def stretched(rows: Pixels, apart: int, lines: tuple[Line, Line], kind: str) -> 
     rows: (H, W * apart), the elements of a pixel side by side. lines: down, and across.
     kind: as of `resize`.
     """
-    to = work_type(pixel_type(rows)[0])
+    to = _work_type(rows.dtype)
     down = tables(lines[0], kind, to)
     across = element_tables(lines[1], kind, to, apart)
     if kind == "nearest":
@@ -80,6 +80,11 @@ def stretched(rows: Pixels, apart: int, lines: tuple[Line, Line], kind: str) -> 
         rows, down.places, down.weights, across.places, across.weights
     )
     return found
+
+
+@lru_cache(_MOST_KEPT)
+def _work_type(dtype: np.dtype[Any]) -> str:
+    return work_type(pixel_type(np.empty(0, dtype))[0])
 
 
 def _is_of_two(one: Tables) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from numpy.typing import NDArray
@@ -59,15 +58,41 @@ def run_with(
         )
     if not has_pixels(image):
         raise no_image(function, image)
-    return _jitted(function, len(arrays), schedule)(image, *arrays, *given)
+    return _jitted(function, len(arrays), given, schedule)(image, *arrays)
 
 
-@cache
+#: For how many choices of arguments code is kept in memory.
+_MOST_KEPT = 512
+#: By the function, its schedule, and what is given.
+_known: dict[tuple[Callable[..., Any], Schedule, str], Jitted[NDArray[Any]]] = {}
+
+
 def _jitted(
-    function: Callable[..., Any], arrays: int, schedule: Schedule
+    function: Callable[..., Any],
+    arrays: int,
+    given: tuple[object, ...],
+    schedule: Schedule,
 ) -> Jitted[NDArray[Any]]:
-    parameters = list(inspect.signature(function).parameters)
-    return jit(function, static=parameters[1 + arrays :], schedule=schedule)
+    """The code for some given, which is no argument of it: so all of its arguments are
+    arrays, of which calls cost the least."""
+    # Python's numbers, words and tuples of them, which the text tells from each other.
+    key = (function, schedule, repr(given))
+    found = _known.get(key)
+    if found is not None:
+        return found
+
+    def filtered(*images: Any) -> Any:
+        return function(*images, *given)
+
+    filtered.__name__ = function.__name__
+    parameters = list(inspect.signature(function).parameters.values())
+    signature = inspect.Signature(parameters[: 1 + arrays])
+    filtered.__signature__ = signature  # type: ignore[attr-defined]
+    made: Jitted[NDArray[Any]] = jit(filtered, schedule=schedule)
+    if len(_known) >= _MOST_KEPT:
+        _known.clear()
+    # Of two threads that come here at once, both use the first one's.
+    return _known.setdefault(key, made)
 
 
 __all__ = ["Image", "run", "run_with"]
