@@ -16,9 +16,11 @@ from parhelion.filters.sums import float_type, weighted
 from parhelion.ir import build
 from parhelion.ir.build import imm, int32
 from parhelion.ir.expr import Expr as Node
-from parhelion.lang.effects import unsafe_promise_clamped
+from parhelion.lang.effects import undef, unsafe_promise_clamped
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
+from parhelion.lang.functions import min as min_
+from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.types import Type, UInt
 from parhelion.whole.array import Array
@@ -158,10 +160,11 @@ def _up(image: Array, apart: int) -> Array:
     y, x = plane_axes(image, "pyr_up")
     p = Plane(image.func, image._whole, y, x, apart)
     work = image.astype(_exact(own, 64))
-    rows = Array._of(computed(_twice(work, y)._whole, "rows"))
+    rows = _twice(work, y)
     if apart > 1:
         columns = _twice_of_colours(rows, apart, own)
     else:
+        rows = Array._of(computed(rows._whole, "rows"))
         columns = _rounded(_twice(rows, x), own, 6)
     return _sized(columns, image, p, lambda n: build.mul(n, int32(2)))
 
@@ -187,12 +190,13 @@ def _twice(image: Array, p: int) -> Array:
 def _twice_of_colours(image: Array, apart: int, own: Type) -> Array:
     """As `_twice` along rows whose pixels have several elements side by side, rounded.
 
-    Both sums are stages of as many elements as the image has. Of these, tables say
-    which are beside each one, and which of them is where in the result.
+    Both sums are stages of as many elements as the image has. Of these, a table says
+    which of them is where in the result.
     """
     whole = image._whole
     n = whole.extent(0)
     last = build.sub(build.div(n, int32(apart)), int32(1))
+    rows = _with_neighbours(whole, apart)
 
     def place(make: Callable[[Node], Node]) -> Node:
         """An element of the same channel, of the pixel that is made of a pixel."""
@@ -205,10 +209,8 @@ def _twice_of_colours(image: Array, apart: int, own: Type) -> Array:
         return unsafe_promise_clamped(table[wrap(coordinate(0))], 0, end)._node
 
     def beside(d: int) -> Array:
-        if d == 0:
-            return image
-        at = place(lambda k: build.clamp(_beside(k, d, last), int32(0), last))
-        return array(moved(whole.value, {0: at}), whole)
+        at = wrap(coordinate(0)) + (1 + d) * apart
+        return array(rows[at, wrap(coordinate(1))]._node, whole)
 
     both = [
         computed(_rounded(sums, own, 6)._whole, name)
@@ -226,6 +228,24 @@ def _twice_of_colours(image: Array, apart: int, own: Type) -> Array:
     shape = (*whole.shape[:-1], build.mul(n, int32(2)))
     value = build.select(is_odd, odd, even)
     return Array._of(Whole(value, shape, whole.names, whole.trace))
+
+
+def _with_neighbours(whole: Whole, apart: int) -> Func:
+    """Rows between a pixel that is reflected before the first one, and a copy of the
+    last one."""
+    width = wrap(whole.extent(0))
+    rows = Func("rows")
+    x, y = Var("x"), Var("y")
+    rows[x, y] = undef(whole.type)
+    inside = RDom([(0, width)], "inside")
+    to = {0: inside.x._node, 1: y._node}
+    rows[inside.x + apart, y] = wrap(moved(whole.value, to))
+    beside = RDom([(0, apart)], "beside")
+    # The only pixel, if there is no second one.
+    second = min_(width, 2 * apart)
+    rows[beside.x, y] = rows[beside.x + second, y]
+    rows[beside.x + width + apart, y] = rows[beside.x + width, y]
+    return rows
 
 
 def _beside(k: Node, d: int, last: Node) -> Node:
