@@ -11,6 +11,7 @@ from parhelion.errors import BoundsError, TypeMismatchError, here
 from parhelion.filters.applied import applied
 from parhelion.filters.given import border_name, kernel, number, one_of, pair, sizes
 from parhelion.filters.planes import plane_axes, saturated
+from parhelion.filters.points import by_pixels
 from parhelion.filters.resizing import check_filled
 from parhelion.filters.sampling import (
     TAPS,
@@ -30,9 +31,10 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.types import Float
 from parhelion.whole import assembling
 from parhelion.whole.array import Array
-from parhelion.whole.core import Whole, computed, coordinate, moved
+from parhelion.whole.core import MOST_CHANNELS, Whole, computed, coordinate, moved
 from parhelion.whole.elementwise import convert
 from parhelion.whole.operands import operand
+from parhelion.whole.schedules import Schedule
 from parhelion.whole.trace import Counted, SameExtent
 
 _KINDS = ("nearest", "linear", "cubic")
@@ -73,7 +75,9 @@ def remap(
     name, word = one_of(kind, _KINDS, "kind"), border_name(border)
     places = [_places(a, what) for a, what in ((xs, "xs"), (ys, "ys"))]
     given = name, word, number(value, "value")
-    found: Image = run_with(_remap, image, tuple(places), *given)
+    found: Image = run_with(
+        _remap, image, tuple(places), *given, schedule=_scheduled(image)
+    )
     return found
 
 
@@ -137,7 +141,9 @@ def warp_affine(
     [[0, 1, 2, 3]]
     """
     given = _given(size, kind, border, value, inverse)
-    found: Image = run_with(_warp, image, (_matrix(matrix, (2, 3)),), 2, *given)
+    found: Image = run_with(
+        _warp, image, (_matrix(matrix, (2, 3)),), 2, *given, schedule=_scheduled(image)
+    )
     return found
 
 
@@ -167,7 +173,9 @@ def warp_perspective(
     [[1, 1, 2, 2]]
     """
     given = _given(size, kind, border, value, inverse)
-    found: Image = run_with(_warp, image, (_matrix(matrix, (3, 3)),), 3, *given)
+    found: Image = run_with(
+        _warp, image, (_matrix(matrix, (3, 3)),), 3, *given, schedule=_scheduled(image)
+    )
     return found
 
 
@@ -211,8 +219,19 @@ def rotate(
         [math.cos(math.radians(angle)) / factor, math.sin(math.radians(angle)) / factor]
     )
     given = middle, name, word, number(value, "value")
-    found: Image = run_with(_rotate, image, (turned,), *given)
+    found: Image = run_with(
+        _rotate, image, (turned,), *given, schedule=_scheduled(image)
+    )
     return found
+
+
+def _scheduled(image: Any) -> Schedule:
+    """The schedule of pixels alone, all channels of one at once, as they come from the
+    same place. It is found for others than few channels, and for axes with names."""
+    if type(image) is not np.ndarray or image.ndim not in (2, 3):
+        return None
+    few = image.ndim == 2 or 0 < image.shape[2] <= MOST_CHANNELS
+    return by_pixels if few else None
 
 
 def _given(

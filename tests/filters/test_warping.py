@@ -139,3 +139,19 @@ def test_what_is_refused() -> None:
         F.remap(image, xs, xs, "lanczos")
     with pytest.raises(hl.TypeMismatchError, match="is given an Array beside an image"):
         hl.jit(lambda m: F.warp_affine(image, m))(AFFINE)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4, 5])
+def test_each_channel_comes_from_the_same_place(channels: int) -> None:
+    image = photo((19, 23, channels))
+    matrix = [[0.9, 0.2, 1.5], [-0.1, 1.1, -2]]
+    wide = [[0.9, 0.2, 1.5], [-0.1, 1.1, -2], [0.001, 0.002, 1]]
+    xs, ys = np.random.default_rng(0).random((2, 15, 70)).astype(np.float32) * 25 - 2
+    for call in (
+        lambda a: F.warp_affine(a, matrix, (21, 70)),
+        lambda a: F.warp_perspective(a, wide, kind="cubic"),
+        lambda a: F.rotate(a, 30, border="reflect"),
+        lambda a: F.remap(a, xs, ys),
+    ):
+        planes = [call(np.ascontiguousarray(image[..., c])) for c in range(channels)]
+        same(call(image), np.stack(planes, axis=-1))
