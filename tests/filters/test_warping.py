@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import cv2
@@ -147,11 +148,12 @@ def test_each_channel_comes_from_the_same_place(channels: int) -> None:
     matrix = [[0.9, 0.2, 1.5], [-0.1, 1.1, -2]]
     wide = [[0.9, 0.2, 1.5], [-0.1, 1.1, -2], [0.001, 0.002, 1]]
     xs, ys = np.random.default_rng(0).random((2, 15, 70)).astype(np.float32) * 25 - 2
-    for call in (
+    calls: list[Callable[[Any], Any]] = [
         lambda a: F.warp_affine(a, matrix, (21, 70)),
         lambda a: F.warp_perspective(a, wide, kind="cubic"),
         lambda a: F.rotate(a, 30, border="reflect"),
         lambda a: F.remap(a, xs, ys),
-    ):
+    ]
+    for call in calls:
         planes = [call(np.ascontiguousarray(image[..., c])) for c in range(channels)]
         same(call(image), np.stack(planes, axis=-1))
