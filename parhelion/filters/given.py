@@ -24,6 +24,9 @@ _WORDS = {
     "mirror": "reflect",
 }
 
+#: The most pixels of a window along an axis: larger ones take minutes to compile.
+MOST_PIXELS = 1023
+
 
 def border_name(border: object) -> str:
     """The name of a border in `whole.borders`. Raises TypeMismatchError for others."""
@@ -100,9 +103,29 @@ def pair(value: object, what: str) -> tuple[Any, Any]:
 
 
 def sizes(value: object, what: str) -> tuple[int, int]:
-    """The rows and columns of a window."""
+    """The rows and columns of a window, or other counts."""
     rows, columns = pair(value, what)
     return whole_number(rows, 1, what), whole_number(columns, 1, what)
+
+
+def check_window(pixels: float, what: str) -> None:
+    """Raises BoundsError for a window of more pixels along an axis than are compiled in
+    seconds."""
+    if pixels > MOST_PIXELS:
+        shown = f"{pixels:.4g}" if pixels > 1 << 30 else f"{round(pixels)}"
+        raise BoundsError(
+            f"{what} makes a window of {shown} pixels along an axis, and {MOST_PIXELS}"
+            " is the most",
+            at=here(),
+            hint="filter a smaller image, as hl.filters.pyr_down makes it",
+        )
+
+
+def window(value: object, what: str) -> tuple[int, int]:
+    """The rows and columns of a window that is not too large."""
+    found = sizes(value, what)
+    check_window(max(found), what)
+    return found
 
 
 def kernel(values: object, axes: int, what: str) -> tuple[Any, ...]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from parhelion.errors import TypeMismatchError, here
-from parhelion.filters.given import above_zero, border_name, number, whole_number
+from parhelion.filters.given import (
+    above_zero,
+    border_name,
+    check_window,
+    number,
+    whole_number,
+)
 from parhelion.filters.planes import plane_axes, saturated
 from parhelion.filters.running import Image, run
 from parhelion.filters.sums import float_type
@@ -46,6 +52,7 @@ def guided(
     [[11, 13, 12, 89, 92, 91]]
     """
     reach = whole_number(radius, 1, "radius")
+    check_window(2 * reach + 1, "radius")
     least = above_zero(eps, "eps")
     given = reach, least, border_name(border), number(value, "value")
     found: Image

@@ -9,7 +9,15 @@ from math import isqrt
 from typing import Any, TypeAlias
 
 from parhelion.errors import BoundsError, here
-from parhelion.filters.given import border_name, kernel, number, one_of, sizes
+from parhelion.filters.given import (
+    border_name,
+    check_window,
+    kernel,
+    number,
+    one_of,
+    sizes,
+    window,
+)
 from parhelion.filters.planes import Plane, array, plane
 from parhelion.filters.running import Image, run
 from parhelion.lang.expr import wrap
@@ -211,13 +219,15 @@ def _given(
     """The arguments that all have, checked."""
     name = _NOTHING if border is None else border_name(border)
     (times, _) = sizes(iterations, "iterations")
-    return _rows(size, shape, element), name, number(value, "value"), times
+    rows = _rows(size, shape, element)
+    check_window((max(len(rows), len(rows[0])) - 1) * times + 1, "size and iterations")
+    return rows, name, number(value, "value"), times
 
 
 def _rows(size: object, shape: object, element: object) -> Rows:
     """What an element covers."""
     word = one_of(shape, _SHAPES, "shape")
-    rows, columns = sizes(size, "size")
+    rows, columns = window(size, "size")
     if element is None:
         return made(word, rows, columns)
     found = kernel(element, 2, "element")

@@ -75,6 +75,11 @@ def resize(
             hint="size=(rows, columns) or scale=0.5",
         )
     to = None if size is None else sizes(size, "size")
+    if to is not None and max(to) >= 1 << 31:
+        raise BoundsError(
+            f"size has {max(to)} pixels along an axis, and coordinates have 32 bits",
+            at=here(),
+        )
     by = None if scale is None else _factors(scale)
     if isinstance(image, Array):
         return _resize(image, 0, to, by, name)

@@ -7,7 +7,14 @@ from functools import cache
 
 import numpy as np
 
-from parhelion.filters.given import at_least, border_name, number, pair, sizes
+from parhelion.filters.given import (
+    at_least,
+    border_name,
+    check_window,
+    number,
+    pair,
+    window,
+)
 from parhelion.filters.planes import plane, saturated
 from parhelion.filters.running import Image, run
 from parhelion.filters.sums import along, both, sums
@@ -83,10 +90,12 @@ def weights(sigma: float, truncate: float | None, narrow: bool) -> tuple[float, 
     that of uint8."""
     if sigma == 0:
         return (1.0,)
+    reach = (3 if narrow else 4) if truncate is None else truncate
+    check_window(2 * reach * sigma, "sigma")
     if truncate is None:
-        radius = (round(sigma * (3 if narrow else 4) * 2 + 1) | 1) // 2
+        radius = (round(sigma * reach * 2 + 1) | 1) // 2
     else:
-        radius = int(truncate * sigma + 0.5)
+        radius = int(reach * sigma + 0.5)
     found = [math.exp(-0.5 * (d / sigma) ** 2) for d in range(-radius, radius + 1)]
     total = math.fsum(found)
     return tuple([w / total for w in found])
@@ -130,7 +139,7 @@ def box(
     >>> hl.filters.box(np.array([[0, 0, 90, 0, 0]], np.uint8), (1, 3)).tolist()
     [[0, 30, 30, 30, 0]]
     """
-    rows, columns = sizes(size, "size")
+    rows, columns = window(size, "size")
     name = border_name(border)
     fill = number(value, "value")
     found: Image = run(boxed, image, rows, columns, name, fill, bool(normalize))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parhelion.filters.applied import applied
-from parhelion.filters.given import border_name, number, sizes
+from parhelion.filters.given import border_name, number, window
 from parhelion.filters.planes import plane, plane_axes
 from parhelion.filters.running import Image, run
 from parhelion.filters.sums import both, sum_type
@@ -85,7 +85,7 @@ def std(
 def _statistic(
     kind: str, image: Image, size: int | tuple[int, int], border: str, value: float
 ) -> Image:
-    rows, columns = sizes(size, "size")
+    rows, columns = window(size, "size")
     name, fill = border_name(border), number(value, "value")
     function = {"mean": _mean, "variance": _variance, "std": _std}[kind]
     found: Image = run(function, image, rows, columns, name, fill)
