@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.errors import PACKAGE, BoundsError, TypeMismatchError, here
 from parhelion.lang.checked import a_kind
 from parhelion.lang.convert import check_type
 from parhelion.types import Type
@@ -24,6 +27,7 @@ _WORDS = {
     "mirror": "reflect",
 }
 
+_FILTERS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The most pixels of a window along an axis: larger ones take minutes to compile.
 MOST_PIXELS = 1023
 
@@ -76,6 +80,19 @@ def above_zero(value: object, what: str) -> float:
     found = float(number(value, what))
     if found <= 0:
         raise BoundsError(f"{what} is above 0, not {found}", at=here())
+    return found
+
+
+def called(otherwise: str) -> str:
+    """The name of the filter that the user called, for messages: that of the outermost
+    function of this package on the way here. otherwise: what if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    found = otherwise
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        code = frame.f_code
+        if code.co_filename.startswith(_FILTERS) and not code.co_name.startswith("_"):
+            found = code.co_name
+        frame = frame.f_back
     return found
 
 
@@ -184,6 +201,8 @@ __all__ = [
     "above_zero",
     "at_least",
     "border_name",
+    "called",
+    "check_window",
     "kernel",
     "number",
     "one_of",
@@ -192,4 +211,5 @@ __all__ = [
     "type_name",
     "type_of",
     "whole_number",
+    "window",
 ]

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
+from parhelion.filters.given import called
 from parhelion.filters.padded import Source, values_of
 from parhelion.ir import build
 from parhelion.ir.build import int32
@@ -25,7 +26,6 @@ from parhelion.whole.borders import BORDERS, bordered
 from parhelion.whole.core import Whole, computed, coordinate, define, read
 from parhelion.whole.elementwise import convert
 from parhelion.whole.operands import operand
-from parhelion.whole.trace import shape_of
 
 #: Makes images of the one that is so many rows below.
 Columns = Callable[[Callable[[int], Array]], Sequence[Array]]
@@ -110,7 +110,7 @@ def plane_axes(image: Array, what: str) -> tuple[int, int]:
     rank = len(names)
     if image.type.is_bool():
         raise TypeMismatchError(
-            f"{what} takes an image of numbers, not of Bools",
+            f"{called(what)} takes an image of numbers, not of Bools",
             at=here(),
             hint="image.astype('uint8') makes one",
         )
@@ -118,8 +118,8 @@ def plane_axes(image: Array, what: str) -> tuple[int, int]:
         return rank - 1 - names.index("y"), rank - 1 - names.index("x")
     if rank not in (2, 3):
         raise TypeMismatchError(
-            f"{what} takes an image (H, W) or (H, W, C), not an array of the shape"
-            f" {shape_of(image._whole.shape, {})}",
+            f"{called(what)} takes an image (H, W) or (H, W, C), not an array of"
+            f" {rank} {'axis' if rank == 1 else 'axes'}",
             at=here(),
             hint='Annotated[hl.Array, "zyx"] says which axes of others are y and x',
         )

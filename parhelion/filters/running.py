@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from parhelion.dataclass import dataclass
 from parhelion.errors import TypeMismatchError, here
+from parhelion.filters.given import called
 from parhelion.filters.lines import by_lines
 from parhelion.lang.checked import a_kind
 from parhelion.whole.arguments import has_pixels, pixels
@@ -105,7 +106,7 @@ def as_a_whole(function: Callable[..., Array], image: Any, *given: Any) -> Any:
 def no_image(function: Callable[..., Array], given: object) -> TypeMismatchError:
     """The error for what a filter is given and cannot read as an image."""
     return TypeMismatchError(
-        f"{function.__name__.strip('_')} takes an Array or a NumPy array, not"
+        f"{called(function.__name__.strip('_'))} takes an Array or a NumPy array, not"
         f" {a_kind(given)}, {given!r:.60}",
         at=here(),
     )

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from parhelion.errors import TypeMismatchError, here
+from parhelion.filters.given import called
 from parhelion.filters.running import Image, no_image
 from parhelion.whole.arguments import has_pixels
 from parhelion.whole.array import Array
@@ -51,8 +52,8 @@ def run_with(
         return function(image, *whole, *given)
     if any([isinstance(a, Array) for a in arrays]):
         raise TypeMismatchError(
-            f"{function.__name__.strip('_')} is given an Array beside an image of"
-            " pixels",
+            f"{called(function.__name__.strip('_'))} is given an Array beside an image"
+            " of pixels",
             at=here(),
             hint="give the image as an argument of the function under hl.jit, too",
         )

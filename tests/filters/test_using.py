@@ -162,3 +162,30 @@ def test_a_number_of_the_call_is_no_part_of_the_program() -> None:
     function: Any = getattr(smooth, "__wrapped__")  # noqa: B009
     fixed = hl.jit(function, static=["sigma"])
     same(fixed(IMAGE, 2.0), hl.filters.gaussian(IMAGE, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda a: F.box(a, 3), "box"),
+        (lambda a: F.erode(a, 3), "erode"),
+        (lambda a: F.std(a, 3), "std"),
+        (lambda a: F.sobel(a, 1, 0), "sobel"),
+        (lambda a: F.convolve(a, [[1]]), "convolve"),
+        (lambda a: F.gaussian_pyramid(a, 1), "gaussian_pyramid"),
+        (lambda a: F.adaptive_threshold(a, 3), "adaptive_threshold"),
+        (lambda a: F.percentile(a, 50), "percentile"),
+        (F.equalize_hist, "equalize_hist"),
+        (F.threshold_otsu, "threshold_otsu"),
+    ],
+)
+def test_messages_have_the_name_that_was_called(
+    call: Callable[[Any], Any], name: str
+) -> None:
+    with pytest.raises(hl.TypeMismatchError, match=f"^{name} takes an Array or a Num"):
+        call([[1, 2], [3, 4]])
+    line = np.zeros(3, np.uint8)
+    wanted = rf"^{name} takes an image \(H, W\) or \(H, W, C\), not an array of 1 axis"
+    for one in (call, hl.jit(call)):
+        with pytest.raises(hl.TypeMismatchError, match=wanted):
+            one(line)
