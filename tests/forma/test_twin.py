@@ -376,3 +376,26 @@ def test_a_twin_says_what_it_is() -> None:
         return x
 
     assert p.__doc__ == "Says so."
+
+
+THREE, HALF, NOTHING = np.int64(3), np.float32(0.5), float("nan")
+
+
+def test_numbers_of_numpy_are_taken_over() -> None:
+    @forma.program
+    def p() -> object:
+        M = forma.parameter()
+        x = Vector1[float](M)
+
+        @forma.stencil
+        def scaled(X: Vector1[float]) -> object:
+            return X * THREE * HALF
+
+        return scaled(x)
+
+    assert np.array_equal(forma.compile(p)(np.full(2, 2, np.float32)), [3, 3])
+    with pytest.raises(FormaError, match="this is not a number, which Forma cannot"):
+
+        @forma.stencil
+        def nothing(X: Vector1[float]) -> object:
+            return X * NOTHING

@@ -9,6 +9,8 @@ import math
 import re
 from types import BuiltinFunctionType
 
+import numpy as np
+
 from parhelion.errors import FormaError
 from parhelion.forma import tree as T
 from parhelion.forma.spans import Span
@@ -160,7 +162,9 @@ class Expressions:
                 raise self.refused(node)
 
     def constant(self, value: object, span: Span) -> T.Expr:
-        """A number of Python's."""
+        """A number of Python's or NumPy's."""
+        if isinstance(value, np.generic):
+            value = value.item()
         if isinstance(value, bool):
             raise span.error(
                 f"Forma has no {value}", hint=f"write {int(value)}, or a comparison"
@@ -177,6 +181,8 @@ class Expressions:
                 )
             return T.Number(span, int(value), "int")
         if isinstance(value, float):
+            if math.isnan(value):
+                raise span.error("this is not a number, which Forma cannot write")
             if not value <= LARGEST_FLOAT:
                 raise span.error(
                     "this number is larger than any float",
