@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +240,17 @@ def test_images_beyond_the_memory(
     assert read(place).shape == (3, 16, 24)
 
 
+@pytest.fixture
+def others_set_aside() -> Iterator[None]:
+    """Keeps what other tests have left out of garbage collections: imageio's plugin for
+    videos collects at each file that it closes, a second each time at the end of a run.
+    """
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("others_set_aside")
 def test_damaged_files_are_told_of(tmp_path: Path) -> None:
     """Whatever the packages that read them raise, of which there are many kinds."""
     rng = np.random.default_rng(3)
