@@ -192,8 +192,8 @@ BUGS: dict[str, Bug] = {
         "the address of what changes in a loop is written before the loop",
         "parhelion.codegen.neighbours",
         "_found",
-        "f.level(n.index.base) <= deepest",
-        "deepest >= 0",
+        "f.level(base) > deepest",
+        "deepest < 0",
     ),
     "any_number_will_do": Bug(
         "numbers that only runs know are not checked from below",
