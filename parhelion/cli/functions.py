@@ -4,7 +4,7 @@ before it is given arrays."""
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 
 import parhelion as hl
 from parhelion.autoschedule.result import AutoSchedulerResults
-from parhelion.cli.given import loaded, named_files
+from parhelion.cli.given import WORDS, loaded, named_files
 from parhelion.cli.pictures import Array, fitted
 from parhelion.cli.problem import Problem, running
 from parhelion.cli.programs import (
@@ -27,8 +27,6 @@ from parhelion.cli.programs import (
 from parhelion.dataclass import dataclass
 from parhelion.whole.declared import MISSING, Declared
 
-_WORDS = {"true": True, "yes": True, "on": True}
-_WORDS |= {"false": False, "no": False, "off": False}
 #: Channels of pictures; what has more in its last axis is no picture.
 _MOST_CHANNELS = 4
 
@@ -169,30 +167,35 @@ def _values(
 
 def _value(text: str, declared: Declared) -> object:
     """A word as a value of the class of an argument's default; without one, as the
-    number that it is."""
+    number or the Bool that it is, or as it stands."""
     default = None if declared.default is MISSING else declared.default
     kind = float if declared.number is float else type(default)
     if kind is str:
         return text
-    if kind is bool or (kind is type(None) and text.lower() in _WORDS):
-        if text.lower() not in _WORDS:
-            raise Problem(
-                f"{text!r} is no value for {declared.name!r}", legal=list(_WORDS)
-            )
-        return _WORDS[text.lower()]
-    for parse in (lambda t: int(t, 0), float):
-        if parse is not float and kind is float:
-            continue
+    word = WORDS.get(text.lower())
+    if kind is bool and word is None:
+        raise Problem(f"{text!r} is no value for {declared.name!r}", legal=list(WORDS))
+    if word is not None and kind in (bool, type(None)):
+        return word
+    for parse in _PARSERS.get(kind, (_integer, float)):
         try:
-            value: object = parse(text)
+            return parse(text)
         except ValueError:
             continue
-        if kind is int and not isinstance(value, int):
-            continue
-        return value
-    if kind is type(None):
+    if default is None:
         return text
     raise Problem(f"{text!r} is no value for {declared.name!r}, which is {default!r}")
+
+
+def _integer(text: str) -> int:
+    return int(text, 0)
+
+
+#: How the words for arguments are read whose defaults are numbers.
+_PARSERS: dict[type, tuple[Callable[[str], float], ...]] = {
+    int: (_integer,),
+    float: (float,),
+}
 
 
 def _natural(pixels: Array, axes: int | None, name: str) -> Array:

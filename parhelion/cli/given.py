@@ -13,7 +13,8 @@ from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import needed
 from parhelion.dataclass import dataclass
 
-_WORDS = {
+#: Words for the values of Bools.
+WORDS = {
     "true": True,
     "yes": True,
     "on": True,
@@ -66,7 +67,7 @@ def _check_other(
 def _value(text: str, t: hl.Type, name: str) -> int | float | bool:
     try:
         if t.is_bool():
-            return _WORDS[text.lower()] if text.lower() in _WORDS else bool(int(text))
+            return WORDS[text.lower()] if text.lower() in WORDS else bool(int(text))
         return float(text) if t.is_float() else int(text, 0)
     except ValueError as error:
         raise Problem(f"{text!r} is no value for {name!r} of type {t}") from error
@@ -162,6 +163,7 @@ def restore_opacity(
 
 
 __all__ = [
+    "WORDS",
     "Images",
     "check_params",
     "given_images",

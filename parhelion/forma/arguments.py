@@ -206,10 +206,7 @@ def _number(one: Parameter, value: object) -> Number:
             f"the parameter '{one.name}' is a number, {one.type}, not {value!r:.60}"
         )
     if one.type.is_float:
-        try:
-            rounded = round_float(float(value), one.type.pixel)
-        except OverflowError:  # of an int that no double holds
-            rounded = math.inf
+        rounded = round_float(value, one.type.pixel)
         if math.isinf(rounded) and abs(value) != math.inf:
             raise one.span.error(
                 f"{value!r:.60} is too large for '{one.name}', {one.type}"

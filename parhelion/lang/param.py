@@ -45,11 +45,7 @@ def checked_value(value: object, type: Type, name: str) -> Value:
             )
         return bool(value)
     if type.is_float():
-        try:
-            rounded = round_float(float(value), type)
-        except OverflowError:  # of an int that no float64 holds
-            rounded = math.inf
-        if math.isinf(rounded) and abs(value) != math.inf:
+        if math.isinf(round_float(value, type)) and abs(value) != math.inf:
             raise LiteralError(
                 f"{shown} is too large for the type {type} of Param {name!r}",
                 at=here(),

@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 
 from parhelion.analysis.linear import difference
-from parhelion.analysis.rank import reads_data
+from parhelion.analysis.rank import loads, reads_data
 from parhelion.dataclass import dataclass
 from parhelion.ir.build import imm, le, lor, sub
 from parhelion.ir.expr import Expr, Load, Ramp, Var
-from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import LetStmt, Stmt, Store
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.instantiate import instantiate
@@ -49,7 +49,7 @@ def kept_values(loop: Var, body: Iterable[Stmt]) -> Kept:
     kept: dict[Load, dict[Expr, None]] = {}
     for item in body:
         assert isinstance(item, LetStmt | Store)
-        for load in (e for e in nodes(item.value) if isinstance(e, Load)):
+        for load in loads(item.value):
             conditions = _since(load, stores, loop, env)
             if conditions is None:
                 early.add(load)
@@ -59,8 +59,8 @@ def kept_values(loop: Var, body: Iterable[Stmt]) -> Kept:
             env[item.var] = substitute(item.value, env)
         else:
             stores.append(item)
-    loads = {e for e in kept if e not in early}
-    return Kept(loads, tuple(dict.fromkeys([c for e in loads for c in kept[e]])))
+    found = {e for e in kept if e not in early}
+    return Kept(found, tuple(dict.fromkeys([c for e in found for c in kept[e]])))
 
 
 def _since(
